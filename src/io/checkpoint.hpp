@@ -1,0 +1,90 @@
+// A checkpoint directory's tensors, and the Loader that walks them by module path while a model is built.
+// Checkpoint owns the mapped (or read) files and must outlive every Weight and StoredTensor taken from it.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sightline/tensor.hpp"
+#include "sightline/trace.hpp"
+#include "tensor/weight.hpp"
+
+namespace sightline::io {
+
+/// One tensor as stored. `data` may be unaligned.
+struct StoredTensor {
+  std::string_view name;
+  DType dtype = DType::f32;
+  Shape shape;
+  const std::byte* data = nullptr;
+  std::int64_t bytes = 0;
+  std::string_view file;  ///< shard, for messages
+};
+
+struct ShardInfo {
+  std::string file;
+  std::int64_t bytes = 0, tensors = 0;
+};
+
+class Checkpoint {
+ public:
+  /// Opens `model.safetensors.index.json` with its shards if present, else `model.safetensors`. With `use_mmap` false the
+  /// files are read into memory. Shards are mapped when a tensor of theirs is first claimed. Throws
+  /// Error(missing_file, missing_shard, invalid_index, invalid_safetensors, …) naming file, tensor, expected and found.
+  static std::shared_ptr<const Checkpoint> open(const std::string& directory, bool use_mmap = true);
+  virtual ~Checkpoint() = default;
+
+  [[nodiscard]] virtual const std::string& directory() const = 0;
+  [[nodiscard]] virtual std::vector<ShardInfo> shards() const = 0;
+  [[nodiscard]] virtual std::vector<std::string_view> names() const = 0;  ///< ascending
+  /// The tensor, its bytes mapped; nothing if there is none.
+  [[nodiscard]] virtual std::optional<StoredTensor> find(std::string_view name) const = 0;
+};
+
+/// How the tensors of a checkpoint were used, once the model is built.
+struct LoadReport {
+  std::int64_t used = 0, ignored_mtp = 0, skipped = 0;
+  std::vector<std::string> ignored;  ///< names of ignored mtp.* tensors
+};
+
+/// Walks module paths: loader.at("layers").at(3).at("mlp").weight("gate_proj.weight", out, in). Copies share one book of
+/// claims. Construction code spells transformers' paths, and every error names the tensor.
+class Loader {
+ public:
+  explicit Loader(std::shared_ptr<const Checkpoint> checkpoint);
+
+  [[nodiscard]] Loader at(std::string_view child) const;  ///< "a.b" is allowed
+  [[nodiscard]] Loader at(std::int64_t index) const;
+  /// This path, its sites shown with transformers' batch axis (see Site::batched).
+  [[nodiscard]] Loader batched() const;
+  [[nodiscard]] const std::string& path() const { return path_; }
+
+  /// True if the checkpoint stores `leaf` below this path.
+  [[nodiscard]] bool has(std::string_view leaf) const;
+  /// Claims a tensor of exactly this shape. Throws Error(missing_tensor, tensor_shape, tensor_dtype).
+  StoredTensor tensor(std::string_view leaf, const Shape& expected) const;
+  /// Claims a float tensor whose dimensions after the first, multiplied, give `in` (a convolution's kernel is flattened).
+  Weight weight(std::string_view leaf, const Shape& expected) const;
+  /// Claims a small float tensor and widens it to float32 (norms, biases, convolution taps).
+  std::vector<float> values(std::string_view leaf, const Shape& expected) const;
+  /// Declares that tensors whose name starts with this path are left alone on purpose (layers outside of a range).
+  void skip() const;
+
+  /// The module at this path, with the next site number.
+  [[nodiscard]] Site site(std::string_view kind) const;
+
+  /// To be called once on the root: ignores `mtp.*`, throws Error(unexpected_tensor) naming what nobody claimed.
+  LoadReport finish() const;
+
+ private:
+  struct Book;
+  std::shared_ptr<Book> book_;
+  std::string path_;
+  bool batched_ = false;
+};
+
+}  // namespace sightline::io
