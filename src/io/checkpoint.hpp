@@ -1,5 +1,6 @@
-// A checkpoint directory's tensors, and the Loader that walks them by module path while a model is built.
-// Checkpoint owns the mapped (or read) files and must outlive every Weight and StoredTensor taken from it.
+// A checkpoint directory's tensors, and the Loader that walks them by module path while a model is
+// built. Checkpoint owns the mapped (or read) files and must outlive every Weight and StoredTensor
+// taken from it.
 #pragma once
 
 #include <cstdint>
@@ -9,21 +10,12 @@
 #include <string_view>
 #include <vector>
 
+#include "io/safetensors.hpp"
 #include "sightline/tensor.hpp"
 #include "sightline/trace.hpp"
 #include "tensor/weight.hpp"
 
 namespace sightline::io {
-
-/// One tensor as stored. `data` may be unaligned.
-struct StoredTensor {
-  std::string_view name;
-  DType dtype = DType::f32;
-  Shape shape;
-  const std::byte* data = nullptr;
-  std::int64_t bytes = 0;
-  std::string_view file;  ///< shard, for messages
-};
 
 struct ShardInfo {
   std::string file;
@@ -32,15 +24,20 @@ struct ShardInfo {
 
 class Checkpoint {
  public:
-  /// Opens `model.safetensors.index.json` with its shards if present, else `model.safetensors`. With `use_mmap` false the
-  /// files are read into memory. Shards are mapped when a tensor of theirs is first claimed. Throws
-  /// Error(missing_file, missing_shard, invalid_index, invalid_safetensors, …) naming file, tensor, expected and found.
+  /// Opens `model.safetensors.index.json` with its shards if present, else `model.safetensors`.
+  /// With `use_mmap` false the files are read into memory. Shards are mapped when a tensor of
+  /// theirs is first claimed. Throws Error(missing_file, missing_shard, invalid_index,
+  /// invalid_safetensors, …) naming file, tensor, expected and found.
   static std::shared_ptr<const Checkpoint> open(const std::string& directory, bool use_mmap = true);
   virtual ~Checkpoint() = default;
 
   [[nodiscard]] virtual const std::string& directory() const = 0;
   [[nodiscard]] virtual std::vector<ShardInfo> shards() const = 0;
   [[nodiscard]] virtual std::vector<std::string_view> names() const = 0;  ///< ascending
+  /// True if a tensor has this name; maps nothing.
+  [[nodiscard]] virtual bool contains(std::string_view name) const {
+    return find(name).has_value();
+  }
   /// The tensor, its bytes mapped; nothing if there is none.
   [[nodiscard]] virtual std::optional<StoredTensor> find(std::string_view name) const = 0;
 };
@@ -51,8 +48,9 @@ struct LoadReport {
   std::vector<std::string> ignored;  ///< names of ignored mtp.* tensors
 };
 
-/// Walks module paths: loader.at("layers").at(3).at("mlp").weight("gate_proj.weight", out, in). Copies share one book of
-/// claims. Construction code spells transformers' paths, and every error names the tensor.
+/// Walks module paths: loader.at("layers").at(3).at("mlp").weight("gate_proj.weight", out, in).
+/// Copies share one book of claims. Construction code spells transformers' paths, and every error
+/// names the tensor.
 class Loader {
  public:
   explicit Loader(std::shared_ptr<const Checkpoint> checkpoint);
@@ -65,23 +63,28 @@ class Loader {
 
   /// True if the checkpoint stores `leaf` below this path.
   [[nodiscard]] bool has(std::string_view leaf) const;
-  /// Claims a tensor of exactly this shape. Throws Error(missing_tensor, tensor_shape, tensor_dtype).
+  /// Claims a tensor of exactly this shape. Throws Error(missing_tensor, tensor_shape,
+  /// tensor_dtype).
   StoredTensor tensor(std::string_view leaf, const Shape& expected) const;
-  /// Claims a float tensor whose dimensions after the first, multiplied, give `in` (a convolution's kernel is flattened).
+  /// Claims a float tensor whose dimensions after the first, multiplied, give `in` (a convolution's
+  /// kernel is flattened).
   Weight weight(std::string_view leaf, const Shape& expected) const;
   /// Claims a small float tensor and widens it to float32 (norms, biases, convolution taps).
   std::vector<float> values(std::string_view leaf, const Shape& expected) const;
-  /// Declares that tensors whose name starts with this path are left alone on purpose (layers outside of a range).
+  /// Declares that tensors whose name starts with this path are left alone on purpose (layers
+  /// outside of a range).
   void skip() const;
 
   /// The module at this path, with the next site number.
   [[nodiscard]] Site site(std::string_view kind) const;
 
-  /// To be called once on the root: ignores `mtp.*`, throws Error(unexpected_tensor) naming what nobody claimed.
+  /// To be called once on the root: ignores `mtp.*`, throws Error(unexpected_tensor) naming what
+  /// nobody claimed.
   LoadReport finish() const;
 
  private:
   struct Book;
+  StoredTensor float_tensor(std::string_view leaf, const Shape& expected) const;
   std::shared_ptr<Book> book_;
   std::string path_;
   bool batched_ = false;

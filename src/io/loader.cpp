@@ -1,0 +1,184 @@
+// Loader: module paths to tensors, and the book of what was claimed (checkpoint.hpp).
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "io/checkpoint.hpp"
+#include "sightline/error.hpp"
+
+namespace sightline::io {
+namespace {
+
+constexpr std::size_t kNamesInMessage = 5;
+constexpr std::string_view kMtpPrefix =
+    "mtp.";  // HF: _keys_to_ignore_on_load_unexpected = [r"^mtp.*"]
+
+bool is_below(std::string_view name, std::string_view path) {
+  return path.empty() || name == path ||
+         (name.size() > path.size() && name.starts_with(path) && name[path.size()] == '.');
+}
+
+// Number of whole components that two dotted names share at their ends.
+int common_tail(std::string_view a, std::string_view b) {
+  int components = 0;
+  while (true) {
+    const std::size_t dot_a = a.rfind('.'), dot_b = b.rfind('.');
+    const std::string_view last_a = dot_a == std::string_view::npos ? a : a.substr(dot_a + 1);
+    const std::string_view last_b = dot_b == std::string_view::npos ? b : b.substr(dot_b + 1);
+    if (last_a != last_b) return components;
+    ++components;
+    if (dot_a == std::string_view::npos || dot_b == std::string_view::npos) return components;
+    a = a.substr(0, dot_a);
+    b = b.substr(0, dot_b);
+  }
+}
+
+bool is_float_storage(DType dtype) {
+  return dtype == DType::f32 || dtype == DType::bf16 || dtype == DType::f16;
+}
+
+}  // namespace
+
+struct Loader::Book {
+  std::shared_ptr<const Checkpoint> checkpoint;
+  std::set<std::string, std::less<>> claimed;
+  std::vector<std::string> skipped;  // paths left alone on purpose
+  std::uint32_t next_site = 0;
+
+  [[nodiscard]] bool is_skipped(std::string_view name) const {
+    return std::any_of(skipped.begin(), skipped.end(),
+                       [&](const std::string& path) { return is_below(name, path); });
+  }
+
+  StoredTensor claim(const std::string& name) {
+    std::optional<StoredTensor> found = checkpoint->find(name);
+    if (!found) fail_missing(name);
+    claimed.insert(name);
+    return *found;
+  }
+
+  // The stored name that shares the longest end with a missing one hints at another prefix or
+  // layout.
+  [[noreturn]] void fail_missing(const std::string& name) const {
+    int best = 2;  // fewer shared components hint at nothing
+    std::string hint;
+    for (const std::string_view stored : checkpoint->names()) {
+      const int shared = common_tail(name, stored);
+      if (shared <= best || claimed.contains(stored)) continue;
+      best = shared;
+      hint = fmt::format("; the nearest that it holds is {}", stored);
+    }
+    throw Error(
+        Code::missing_tensor,
+        fmt::format(
+            "{}: tensor {}: expected by the configuration, found none among the {} tensors of the "
+            "checkpoint{}",
+            checkpoint->directory(), name, checkpoint->names().size(), hint),
+        {{"directory", checkpoint->directory()}, {"tensor", name}});
+  }
+};
+
+Loader::Loader(std::shared_ptr<const Checkpoint> checkpoint) : book_(std::make_shared<Book>()) {
+  book_->checkpoint = std::move(checkpoint);
+}
+
+Loader Loader::at(std::string_view child) const {
+  Loader below = *this;
+  if (!below.path_.empty()) below.path_ += '.';
+  below.path_ += child;
+  return below;
+}
+
+Loader Loader::at(std::int64_t index) const { return at(std::to_string(index)); }
+
+Loader Loader::batched() const {
+  Loader same = *this;
+  same.batched_ = true;
+  return same;
+}
+
+bool Loader::has(std::string_view leaf) const {
+  return book_->checkpoint->contains(at(leaf).path_);
+}
+
+StoredTensor Loader::tensor(std::string_view leaf, const Shape& expected) const {
+  const StoredTensor stored = book_->claim(at(leaf).path_);
+  if (stored.shape != expected) {
+    throw Error(
+        Code::tensor_shape,
+        fmt::format("{}: tensor {}: expected shape {} by the configuration, found {}", stored.file,
+                    stored.name, shape_text(expected), shape_text(stored.shape)),
+        {{"file", std::string(stored.file)},
+         {"tensor", std::string(stored.name)},
+         {"expected", shape_text(expected)},
+         {"found", shape_text(stored.shape)}});
+  }
+  return stored;
+}
+
+StoredTensor Loader::float_tensor(std::string_view leaf, const Shape& expected) const {
+  // The element type first: packed weights differ in shape too, and the type says why.
+  const StoredTensor stored = book_->claim(at(leaf).path_);
+  if (!is_float_storage(stored.dtype)) {
+    throw Error(
+        Code::tensor_dtype,
+        fmt::format(
+            "{}: tensor {}: expected F32, BF16 or F16, found {}: quantised checkpoints are not "
+            "supported, use the original one",
+            stored.file, stored.name, dtype_name(stored.dtype)),
+        {{"file", std::string(stored.file)},
+         {"tensor", std::string(stored.name)},
+         {"expected", "F32, BF16 or F16"},
+         {"found", std::string(dtype_name(stored.dtype))}});
+  }
+  return tensor(leaf, expected);
+}
+
+Weight Loader::weight(std::string_view leaf, const Shape& expected) const {
+  const StoredTensor stored = float_tensor(leaf, expected);
+  const std::int64_t out = expected.rank() == 0 ? 1 : expected[0];
+  return {stored.dtype, out, out == 0 ? 0 : expected.elements() / out, stored.data};
+}
+
+std::vector<float> Loader::values(std::string_view leaf, const Shape& expected) const {
+  return to_floats(float_tensor(leaf, expected));
+}
+
+void Loader::skip() const { book_->skipped.push_back(path_); }
+
+Site Loader::site(std::string_view kind) const {
+  return {book_->next_site++, path_, std::string(kind), batched_};
+}
+
+LoadReport Loader::finish() const {
+  LoadReport report;
+  std::vector<std::string_view> unexpected;
+  for (const std::string_view name : book_->checkpoint->names()) {
+    if (book_->claimed.contains(name)) {
+      ++report.used;
+    } else if (name.starts_with(kMtpPrefix)) {
+      ++report.ignored_mtp;
+      report.ignored.emplace_back(name);
+    } else if (book_->is_skipped(name)) {
+      ++report.skipped;
+    } else {
+      unexpected.push_back(name);
+    }
+  }
+  if (unexpected.empty()) return report;
+  const std::size_t shown = std::min(unexpected.size(), kNamesInMessage);
+  const std::string list = fmt::format(
+      "{}",
+      fmt::join(unexpected.begin(), unexpected.begin() + static_cast<std::ptrdiff_t>(shown), ", "));
+  throw Error(
+      Code::unexpected_tensor,
+      fmt::format("{}: expected only tensors that the configuration names, found {} more: {}{}",
+                  book_->checkpoint->directory(), unexpected.size(), list,
+                  unexpected.size() > shown ? ", …" : ""),
+      {{"directory", book_->checkpoint->directory()},
+       {"tensor", std::string(unexpected.front())},
+       {"count", std::to_string(unexpected.size())}});
+}
+
+}  // namespace sightline::io
