@@ -1,6 +1,6 @@
 // The one error type of sightline, thrown at load and at request borders (compute never throws it).
-// A domain decides the exit code of the command line; a code is a stable string that scripts may match.
-// Owned by: everyone may throw; base/error.cpp holds the table. No other dependency.
+// A domain decides the exit code of the command line; a code is a stable string that scripts may
+// match. Owned by: everyone may throw; base/error.cpp holds the table. No other dependency.
 #pragma once
 
 #include <cstdint>
@@ -15,45 +15,46 @@ namespace sightline {
 enum class Domain : std::uint8_t { usage, input, checkpoint, limit, internal, cancelled };
 
 // X(code, domain): every stable code of the product. Add a line, never rename one.
-#define SIGHTLINE_ERROR_CODES(X)                 \
-  X(usage, usage)                                \
-  X(invalid_option, usage)                       \
-  X(model_not_found, usage)                      \
-  X(file_not_found, input)                       \
-  X(file_unreadable, input)                      \
-  X(file_unwritable, input)                      \
-  X(invalid_json, input)                         \
-  X(invalid_messages, input)                     \
-  X(invalid_utf8, input)                         \
-  X(invalid_token_id, input)                     \
-  X(template_error, input)                       \
-  X(unsupported_image_format, input)             \
-  X(invalid_image, input)                        \
-  X(image_too_large, limit)                      \
-  X(image_aspect_ratio, input)                   \
-  X(no_vision_tower, input)                      \
-  X(unsupported_content, input)                  \
-  X(invalid_case, input)                         \
-  X(invalid_config, checkpoint)                  \
-  X(unsupported_model, checkpoint)               \
-  X(invalid_safetensors, checkpoint)             \
-  X(missing_shard, checkpoint)                   \
-  X(invalid_index, checkpoint)                   \
-  X(missing_tensor, checkpoint)                  \
-  X(unexpected_tensor, checkpoint)               \
-  X(tensor_shape, checkpoint)                    \
-  X(tensor_dtype, checkpoint)                    \
-  X(invalid_tokenizer, checkpoint)               \
-  X(invalid_template, checkpoint)                \
-  X(invalid_processor, checkpoint)               \
-  X(missing_file, checkpoint)                    \
-  X(placeholder_mismatch, input)                 \
-  X(context_length_exceeded, limit)              \
-  X(match_limit, limit)                          \
-  X(template_limit, limit)                       \
-  X(memory_limit, limit)                         \
-  X(non_finite, internal)                        \
-  X(cancelled, cancelled)                        \
+#define SIGHTLINE_ERROR_CODES(X)     \
+  X(usage, usage)                    \
+  X(invalid_option, usage)           \
+  X(model_not_found, usage)          \
+  X(file_not_found, input)           \
+  X(file_unreadable, input)          \
+  X(file_unwritable, input)          \
+  X(invalid_json, input)             \
+  X(invalid_messages, input)         \
+  X(invalid_utf8, input)             \
+  X(invalid_token_id, input)         \
+  X(template_error, input)           \
+  X(unsupported_image_format, input) \
+  X(invalid_image, input)            \
+  X(image_too_large, limit)          \
+  X(image_aspect_ratio, input)       \
+  X(no_vision_tower, input)          \
+  X(unsupported_content, input)      \
+  X(invalid_case, input)             \
+  X(invalid_config, checkpoint)      \
+  X(unsupported_model, checkpoint)   \
+  X(invalid_safetensors, checkpoint) \
+  X(missing_shard, checkpoint)       \
+  X(invalid_index, checkpoint)       \
+  X(missing_tensor, checkpoint)      \
+  X(unexpected_tensor, checkpoint)   \
+  X(tensor_shape, checkpoint)        \
+  X(tensor_dtype, checkpoint)        \
+  X(invalid_tokenizer, checkpoint)   \
+  X(invalid_template, checkpoint)    \
+  X(invalid_processor, checkpoint)   \
+  X(missing_file, checkpoint)        \
+  X(placeholder_mismatch, input)     \
+  X(context_length_exceeded, limit)  \
+  X(match_limit, limit)              \
+  X(template_limit, limit)           \
+  X(memory_limit, limit)             \
+  X(file_too_large, limit)           \
+  X(non_finite, internal)            \
+  X(cancelled, cancelled)            \
   X(internal, internal)
 
 /// A stable name of what went wrong, e.g. Code::missing_tensor.
@@ -67,11 +68,13 @@ enum class Code : std::uint8_t {
 const char* code_name(Code code) noexcept;
 /// The domain that the code belongs to.
 Domain code_domain(Code code) noexcept;
-/// Exit code of the command line: usage 2, input 3, checkpoint 4, limit 5, internal 70, cancelled 130.
+/// Exit code of the command line: usage 2, input 3, checkpoint 4, limit 5, internal 70, cancelled
+/// 130.
 int exit_code(Domain domain) noexcept;
 
-/// Thrown by every sightline function that can fail. what() is one line: what, where, expected, found,
-/// what to do. context() repeats the parts for programs, in order, e.g. {"file", "model.safetensors"}.
+/// Thrown by every sightline function that can fail. what() is one line: what, where, expected,
+/// found, what to do. context() repeats the parts for programs, in order, e.g. {"file",
+/// "model.safetensors"}.
 class Error : public std::runtime_error {
  public:
   using Context = std::vector<std::pair<std::string, std::string>>;

@@ -1,5 +1,6 @@
-// The trace sink: receives every module call of a run, while it happens. Implement it to watch a run; the recorder of
-// `sightline trace` is one implementation. Calls come from the thread that drives the run, never concurrently.
+// The trace sink: receives every module call of a run, while it happens. Implement it to watch a
+// run; the recorder of `sightline trace` is one implementation. Calls come from the thread that
+// drives the run, never concurrently.
 #pragma once
 
 #include <cstdint>
@@ -13,13 +14,15 @@ namespace sightline {
 /// One module of the model: made once at load, lives as long as the model.
 struct Site {
   std::uint32_t id = 0;
-  std::string path;      ///< transformers' module path, e.g. "model.language_model.layers.3.mlp"; "" is the root
-  std::string kind;      ///< transformers' class, e.g. "Qwen3_5MLP"
-  bool batched = false;  ///< shapes are shown with the leading batch axis of 1 that transformers keeps (text modules)
+  std::string path;  ///< transformers' module path, e.g. "model.language_model.layers.3.mlp"; "" is
+                     ///< the root
+  std::string kind;  ///< transformers' class, e.g. "Qwen3_5MLP"
+  bool batched = false;  ///< shapes are shown with the leading batch axis of 1 that transformers
+                         ///< keeps (text modules)
 };
 
-/// What a run reports. For every module call: enter, its inputs, what happens inside (nested calls, notes), its
-/// outputs, leave. Tensors are valid only during the call.
+/// What a run reports. For every module call: enter, its inputs, what happens inside (nested calls,
+/// notes), its outputs, leave. Tensors are valid only during the call.
 class Trace {
  public:
   virtual ~Trace() = default;

@@ -1,6 +1,7 @@
-// Text that remembers where every byte came from: the template itself, or a part of somebody's message.
-// Made by chat/, consumed by tokenizer/: control tokens are recognised only where the origin permits it,
-// so what a user types can never become one. A value type; not thread-safe while being changed.
+// Text that remembers where every byte came from: the template itself, or a part of somebody's
+// message. Made by chat/, consumed by tokenizer/: control tokens are recognised only where the
+// origin permits it, so what a user types can never become one. A value type; not thread-safe while
+// being changed.
 #pragma once
 
 #include <cstddef>
@@ -17,8 +18,8 @@ inline constexpr Origin kTemplateOrigin = 0;
 
 /// One piece of input that text can come from.
 struct SourcePart {
-  std::string where;       ///< JSON path, e.g. "messages[1].content[2].text", "tools[0]", "kwargs.x"
-  int message = -1;        ///< index of the message, -1 for tools and keyword arguments
+  std::string where;  ///< JSON path, e.g. "messages[1].content[2].text", "tools[0]", "kwargs.x"
+  int message = -1;   ///< index of the message, -1 for tools and keyword arguments
   bool assistant = false;  ///< the part stands in a message whose role is assistant
 };
 
@@ -26,7 +27,8 @@ struct SourcePart {
 struct SourceText {
   std::string bytes;
   std::vector<Origin> origins;
-  std::vector<SourcePart> parts;  ///< filled for whole rendered prompts; origin n refers to parts[n - 1]
+  std::vector<SourcePart>
+      parts;  ///< filled for whole rendered prompts; origin n refers to parts[n - 1]
 
   [[nodiscard]] std::size_t size() const noexcept { return bytes.size(); }
 

@@ -1,48 +1,157 @@
-// Reading and writing whole files with named errors (file.hpp).
+// Reading and writing whole files with named errors (file.hpp). Knows POSIX files and nothing of
+// their content.
 #include "io/file.hpp"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <atomic>
 #include <cerrno>
-#include <cstring>
+#include <cstdint>
 #include <filesystem>
-#include <fstream>
+#include <system_error>
+#include <utility>
 
 #include "sightline/error.hpp"
 
 namespace sightline::io {
 namespace fs = std::filesystem;
+namespace {
 
-std::string read_file(const std::string& path) {
-  std::error_code failure;
-  const fs::file_status status = fs::status(path, failure);
-  if (!fs::exists(status)) {
-    throw Error(Code::file_not_found, fmt::format("{}: no such file", path), {{"file", path}});
+// An open file, closed at the end of its life.
+class Descriptor {
+ public:
+  explicit Descriptor(int number) : number_(number) {}
+  Descriptor(Descriptor&& other) noexcept : number_(std::exchange(other.number_, -1)) {}
+  Descriptor& operator=(Descriptor&&) = delete;
+  ~Descriptor() { close(); }
+  [[nodiscard]] int number() const { return number_; }
+  [[nodiscard]] bool is_open() const { return number_ >= 0; }
+  bool close() { return !is_open() || ::close(std::exchange(number_, -1)) == 0; }
+
+ private:
+  int number_;
+};
+
+std::string reason(int error_number) { return std::generic_category().message(error_number); }
+
+[[noreturn]] void fail_read(const std::string& path, const std::string& why) {
+  throw Error(Code::file_unreadable, fmt::format("{}: cannot be read: {}", path, why),
+              {{"file", path}});
+}
+
+[[noreturn]] void fail_write(const std::string& path, const std::string& why) {
+  throw Error(Code::file_unwritable, fmt::format("{}: cannot be written: {}", path, why),
+              {{"file", path}});
+}
+
+[[noreturn]] void fail_size(const std::string& path, std::size_t max_bytes) {
+  throw Error(Code::file_too_large,
+              fmt::format("{}: expected at most {} bytes, found more", path, max_bytes),
+              {{"file", path}, {"max_bytes", std::to_string(max_bytes)}});
+}
+
+const char* kind_of(mode_t mode) {
+  if (S_ISDIR(mode)) return "a directory";
+  if (S_ISFIFO(mode)) return "a pipe";
+  if (S_ISSOCK(mode)) return "a socket";
+  return "a device";
+}
+
+// Opens without waiting (a pipe without a writer would block) and accepts regular files only.
+Descriptor open_regular(const std::string& path) {
+  Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  if (!file.is_open()) {
+    if (errno == ENOENT || errno == ENOTDIR) {
+      throw Error(Code::file_not_found, fmt::format("{}: no such file", path), {{"file", path}});
+    }
+    fail_read(path, reason(errno));
   }
-  if (fs::is_directory(status)) {
-    throw Error(Code::file_unreadable, fmt::format("{}: expected a file, found a directory", path), {{"file", path}});
+  struct stat status{};
+  if (::fstat(file.number(), &status) != 0) fail_read(path, reason(errno));
+  if (!S_ISREG(status.st_mode)) {
+    throw Error(Code::file_unreadable,
+                fmt::format("{}: expected a file, found {}", path, kind_of(status.st_mode)),
+                {{"file", path}});
   }
-  std::ifstream stream(path, std::ios::binary);
-  std::string bytes{std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
-  if (!stream.good() && !stream.eof()) {
-    throw Error(Code::file_unreadable, fmt::format("{}: cannot be read: {}", path, std::strerror(errno)), {{"file", path}});
+  return file;
+}
+
+bool write_all(int number, std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t written = ::write(number, bytes.data(), bytes.size());
+    if (written < 0 && errno != EINTR) return false;
+    if (written > 0) bytes.remove_prefix(static_cast<std::size_t>(written));
   }
+  return true;
+}
+
+// A device or a pipe (/dev/stdout) takes the bytes as they come; it must not be renamed over.
+void write_through(const std::string& path, std::string_view bytes) {
+  Descriptor file(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
+  if (!file.is_open() || !write_all(file.number(), bytes) || !file.close()) {
+    fail_write(path, reason(errno));
+  }
+}
+
+// Writes a new file of that name and makes sure that its bytes are on the disk. Returns 0 or errno.
+int write_new(const std::string& path, std::string_view bytes) {
+  constexpr mode_t kReadWriteForAll = 0666;  // less the umask, as for every new file
+  const int flags = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC;
+  Descriptor file(::open(path.c_str(), flags, kReadWriteForAll));
+  if (!file.is_open() || !write_all(file.number(), bytes) || ::fsync(file.number()) != 0 ||
+      !file.close()) {
+    return errno;
+  }
+  return 0;
+}
+
+}  // namespace
+
+std::string read_file(const std::string& path, std::size_t max_bytes) {
+  const Descriptor file = open_regular(path);
+  struct stat status{};
+  if (::fstat(file.number(), &status) != 0) fail_read(path, reason(errno));
+  const auto declared = static_cast<std::uint64_t>(status.st_size);
+  if (declared > max_bytes) fail_size(path, max_bytes);
+
+  // The declared size is a hint: files under /proc declare none, others may grow meanwhile.
+  constexpr std::size_t kStep = 65536;
+  std::string bytes;
+  std::size_t used = 0;
+  bytes.resize(static_cast<std::size_t>(declared) + 1);
+  for (;;) {
+    if (used == bytes.size()) bytes.resize(used + std::max(kStep, used / 2));
+    const ssize_t count = ::read(file.number(), bytes.data() + used, bytes.size() - used);
+    if (count == 0) break;
+    if (count < 0 && errno != EINTR) fail_read(path, reason(errno));
+    if (count > 0) used += static_cast<std::size_t>(count);
+    if (used > max_bytes) fail_size(path, max_bytes);
+  }
+  bytes.resize(used);
   return bytes;
 }
 
 void write_file(const std::string& path, std::string_view bytes) {
-  const std::string temporary = fmt::format("{}.{}.part", path, ::getpid());
-  std::ofstream stream(temporary, std::ios::binary | std::ios::trunc);
-  stream.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
-  stream.close();
   std::error_code failure;
-  if (stream.good()) fs::rename(temporary, path, failure);
-  if (!stream.good() || failure) {
-    const std::string why = failure ? failure.message() : std::strerror(errno);
-    std::error_code ignored;
-    fs::remove(temporary, ignored);
-    throw Error(Code::file_unwritable, fmt::format("{}: cannot be written: {}", path, why), {{"file", path}});
+  const fs::file_status status = fs::status(path, failure);
+  if (fs::is_directory(status)) fail_write(path, "expected a file, found a directory");
+  if (fs::exists(status) && !fs::is_regular_file(status)) return write_through(path, bytes);
+
+  // A link stays a link: the file that it points to is replaced.
+  const fs::path resolved = fs::weakly_canonical(path, failure);
+  const std::string target = failure || resolved.empty() ? path : resolved.string();
+  static std::atomic<unsigned> counter{0};
+  const std::string temporary =
+      fmt::format("{}.{}-{}.part", target, ::getpid(), counter.fetch_add(1));
+  int error_number = write_new(temporary, bytes);
+  if (error_number == 0 && ::rename(temporary.c_str(), target.c_str()) != 0) error_number = errno;
+  if (error_number != 0) {
+    ::unlink(temporary.c_str());
+    fail_write(path, reason(error_number));
   }
 }
 

@@ -1,6 +1,7 @@
-// JSON as the rest of sightline sees it: one small value type, a streaming reader for very large files, two writers.
-// The only user of nlohmann::json is json.cpp. Objects keep the order of their keys; a repeated key, NaN and
-// infinities are errors. Values are plain data: copy freely, share between threads when not changed.
+// JSON as the rest of sightline sees it: one small value type, a streaming reader for very large
+// files, two writers. The only user of nlohmann::json is json.cpp. Objects keep the order of their
+// keys; a repeated key, NaN and infinities are errors. Values are plain data: copy freely, share
+// between threads when not changed.
 #pragma once
 
 #include <cstddef>
@@ -15,8 +16,8 @@
 
 namespace sightline::io {
 
-/// A JSON value. Numbers keep what was written: an integer that fits int64 is `std::int64_t`, everything else
-/// is a double.
+/// A JSON value. Numbers keep what was written: an integer that fits int64 is `std::int64_t`,
+/// everything else is a double.
 class Json {
  public:
   using Array = std::vector<Json>;
@@ -86,7 +87,8 @@ Json parse_json(std::string_view text, const std::string& name);
 /// Reads and parses a file. Throws Error(file_not_found, file_unreadable, invalid_json).
 Json read_json_file(const std::string& path);
 
-/// Receives the events of a document too large to keep as values (tokenizer.json). Numbers and literals come as Json.
+/// Receives the events of a document too large to keep as values (tokenizer.json). Numbers and
+/// literals come as Json.
 class JsonSink {
  public:
   virtual ~JsonSink() = default;
@@ -102,29 +104,33 @@ class JsonSink {
 /// Streams a document into `sink`. Repeated keys are not detected here. Throws Error(invalid_json).
 void parse_json_events(std::string_view text, const std::string& name, JsonSink& sink);
 
-/// Compact JSON with `,` and `:`, UTF-8 kept as it is; invalid UTF-8 is replaced by U+FFFD. `indent` > 0 pretty-prints.
+/// Compact JSON with `,` and `:`, UTF-8 kept as it is; invalid UTF-8 is replaced by U+FFFD.
+/// `indent` > 0 pretty-prints.
 std::string to_json_text(const Json& value, int indent = 0);
 
-/// The text that Python's json.dumps(value, ensure_ascii=False) gives: `", "` and `": "`, Python's spelling of floats.
-/// Source: specification section 4.2.
+/// The text that Python's json.dumps(value, ensure_ascii=False) gives: `", "` and `": "`, Python's
+/// spelling of floats. Source: specification section 4.2.
 std::string to_python_json(const Json& value);
 
 /// Python's repr of a float: shortest digits that round-trip, `1e+16` from 1e16 on, `.0` kept.
 std::string python_float(double value);
 
-/// A view of a value that knows its path, for configuration files: every error names file, path, expected and found.
+/// A view of a value that knows its path, for configuration files: every error names file, path,
+/// expected and found.
 class JsonReader {
  public:
   JsonReader(const Json& value, std::string file, std::string path, Code code)
       : value_(&value), file_(std::move(file)), path_(std::move(path)), code_(code) {}
 
   [[nodiscard]] bool has(std::string_view key) const;  ///< present and not null
-  [[nodiscard]] JsonReader at(std::string_view key) const;  ///< required member; throws when absent or null
+  [[nodiscard]] JsonReader at(
+      std::string_view key) const;  ///< required member; throws when absent or null
   [[nodiscard]] JsonReader at(std::size_t index) const;
   [[nodiscard]] std::size_t size() const;  ///< of an array; throws when it is none
 
   [[nodiscard]] std::int64_t integer(std::int64_t min, std::int64_t max) const;
-  [[nodiscard]] double number(double min, double max) const;  ///< integers are accepted; finite by construction
+  [[nodiscard]] double number(double min,
+                              double max) const;  ///< integers are accepted; finite by construction
   [[nodiscard]] bool boolean() const;
   [[nodiscard]] const std::string& string() const;
   [[nodiscard]] const Json& value() const { return *value_; }

@@ -1,4 +1,5 @@
-// What every kernel needs besides its operands: the kernel table, the pool, scratch memory, the cancel flag.
+// What every kernel needs besides its operands: the kernel table, the pool, scratch memory, the
+// cancel flag.
 #pragma once
 
 #include <atomic>

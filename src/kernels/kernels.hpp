@@ -1,6 +1,6 @@
 // The kernel table: one set of innermost loops per instruction set, chosen once per engine.
-// reference.cpp is plain C++ and the oracle of every other set. Higher-level operations (matmul.hpp, elementwise.hpp,
-// attention.hpp, delta_rule.hpp) are written once and call the table.
+// reference.cpp is plain C++ and the oracle of every other set. Higher-level operations
+// (matmul.hpp, elementwise.hpp, attention.hpp, delta_rule.hpp) are written once and call the table.
 #pragma once
 
 #include <string_view>
@@ -10,8 +10,9 @@ namespace sightline::kernels {
 
 struct Kernels;  // defined in kernels/table.hpp: only kernel code looks inside
 
-/// The best set that this CPU runs, or the one that `name` asks for ("reference", "avx2", …; "auto" or "" for the best).
-/// Throws Error(invalid_option) for an unknown name, or one that this CPU can not run, listing what it can.
+/// The best set that this CPU runs, or the one that `name` asks for ("reference", "avx2", …; "auto"
+/// or "" for the best). Throws Error(invalid_option) for an unknown name, or one that this CPU can
+/// not run, listing what it can.
 const Kernels& select(std::string_view name);
 
 /// Name of a set, e.g. "avx2".
@@ -19,8 +20,8 @@ std::string_view name_of(const Kernels& kernels);
 
 struct SetInfo {
   std::string_view name;
-  bool available = false;   ///< this CPU can run it
-  std::string_view needs;   ///< CPU features that it needs, e.g. "avx2 fma f16c"
+  bool available = false;  ///< this CPU can run it
+  std::string_view needs;  ///< CPU features that it needs, e.g. "avx2 fma f16c"
 };
 /// Every compiled set, best first.
 std::vector<SetInfo> list_sets();

@@ -1,0 +1,71 @@
+// config.json of a Qwen3.5 checkpoint as plain structs. Fields are named as in the file. Every
+// value is checked: an unknown layer type, rope type or activation is an error that names its path,
+// never a default. Specification 1.1 to 1.3.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "io/json.hpp"
+#include "nn/vision_block.hpp"
+
+namespace sightline::qwen3_5 {
+
+enum class LayerType : std::uint8_t { linear_attention, full_attention };
+
+struct RopeParameters {
+  double rope_theta = 0, partial_rotary_factor = 0;
+  std::array<std::int64_t, 3> mrope_section{};
+};
+
+struct TextConfig {
+  std::int64_t vocab_size = 0, hidden_size = 0, intermediate_size = 0, num_hidden_layers = 0;
+  std::int64_t num_attention_heads = 0, num_key_value_heads = 0, head_dim = 0;
+  std::int64_t max_position_embeddings = 0;
+  double rms_norm_eps = 0;
+  std::vector<LayerType> layer_types;
+  std::int64_t linear_conv_kernel_dim = 0, linear_key_head_dim = 0, linear_value_head_dim = 0;
+  std::int64_t linear_num_key_heads = 0, linear_num_value_heads = 0;
+  RopeParameters rope_parameters;
+  std::vector<std::int32_t> eos_token_id;
+
+  /// Dimensions of a head that are rotated.
+  [[nodiscard]] std::int64_t rotary_dim() const {
+    return static_cast<std::int64_t>(static_cast<double>(head_dim) *
+                                     rope_parameters.partial_rotary_factor);
+  }
+  [[nodiscard]] std::int64_t key_width() const {
+    return linear_num_key_heads * linear_key_head_dim;
+  }
+  [[nodiscard]] std::int64_t value_width() const {
+    return linear_num_value_heads * linear_value_head_dim;
+  }
+  /// C of the specification: q, k and v of Gated DeltaNet side by side.
+  [[nodiscard]] std::int64_t conv_width() const { return 2 * key_width() + value_width(); }
+};
+
+struct VisionConfig {
+  std::int64_t depth = 0, hidden_size = 0, intermediate_size = 0, num_heads = 0, in_channels = 0;
+  std::int64_t patch_size = 0, temporal_patch_size = 0, spatial_merge_size = 0, out_hidden_size = 0;
+  std::int64_t num_position_embeddings = 0;
+
+  [[nodiscard]] nn::VisionShape shape() const;
+};
+
+struct Config {
+  std::string model_type;
+  TextConfig text_config;
+  std::optional<VisionConfig> vision_config;
+  bool tie_word_embeddings = false;  ///< informational: the presence of lm_head.weight decides
+  std::int32_t image_token_id = -1, video_token_id = -1, vision_start_token_id = -1,
+               vision_end_token_id = -1;
+};
+
+/// Parses a config.json document of a dense Qwen3.5 model; `file` names it in messages. Throws
+/// Error(invalid_config, unsupported_model).
+Config parse_config(const io::Json& json, const std::string& file);
+
+}  // namespace sightline::qwen3_5
