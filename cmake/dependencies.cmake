@@ -4,15 +4,21 @@ find_package(PkgConfig REQUIRED)
 find_package(fmt REQUIRED)
 find_package(nlohmann_json REQUIRED)
 find_package(CLI11 REQUIRED)
-find_package(GIF REQUIRED)
-pkg_check_modules(PCRE2 REQUIRED IMPORTED_TARGET libpcre2-8)
-pkg_check_modules(UTF8PROC REQUIRED IMPORTED_TARGET libutf8proc)
-pkg_check_modules(JPEG REQUIRED IMPORTED_TARGET libjpeg)
-pkg_check_modules(PNG REQUIRED IMPORTED_TARGET libpng)
-pkg_check_modules(WEBP REQUIRED IMPORTED_TARGET libwebp libwebpdemux)
-pkg_check_modules(TIFF REQUIRED IMPORTED_TARGET libtiff-4)
 pkg_check_modules(EDIT REQUIRED IMPORTED_TARGET libedit)
 
-# What the static library needs at link time.
-set(SIGHTLINE_EXTERNAL_LIBRARIES fmt::fmt Threads::Threads PkgConfig::PCRE2 PkgConfig::UTF8PROC PkgConfig::JPEG
-    PkgConfig::PNG PkgConfig::WEBP PkgConfig::TIFF GIF::GIF)
+# What the static library needs at link time, by pkg-config module (PkgConfig::NAME). The installed CMake package
+# and pkg-config file are written from these two lists.
+set(SIGHTLINE_PKG_CONFIG_NAMES PCRE2 UTF8PROC JPEG PNG WEBP TIFF GIF)
+set(SIGHTLINE_PKG_CONFIG_PCRE2 libpcre2-8)
+set(SIGHTLINE_PKG_CONFIG_UTF8PROC libutf8proc)
+set(SIGHTLINE_PKG_CONFIG_JPEG libjpeg)
+set(SIGHTLINE_PKG_CONFIG_PNG libpng)
+set(SIGHTLINE_PKG_CONFIG_WEBP libwebp libwebpdemux)
+set(SIGHTLINE_PKG_CONFIG_TIFF libtiff-4)
+set(SIGHTLINE_PKG_CONFIG_GIF libgif)
+
+set(SIGHTLINE_EXTERNAL_LIBRARIES fmt::fmt Threads::Threads)
+foreach(name IN LISTS SIGHTLINE_PKG_CONFIG_NAMES)
+  pkg_check_modules(${name} REQUIRED IMPORTED_TARGET ${SIGHTLINE_PKG_CONFIG_${name}})
+  list(APPEND SIGHTLINE_EXTERNAL_LIBRARIES PkgConfig::${name})
+endforeach()
