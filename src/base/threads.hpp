@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 
 namespace sightline {
 
@@ -45,9 +46,14 @@ class Threads {
 struct ThreadBudget {
   int count = 1;
   const char* reason = "";  ///< "affinity mask", "cgroup v2 cpu.max", …
+  bool quota = false;       ///< less CPU time than CPUs: waiting threads should sleep, not spin
 };
 
 /// From the affinity mask and the cgroup CPU quota (v1 and v2), at least 1.
 ThreadBudget available_threads();
+
+/// The same with the affinity mask given as a number of CPUs, and /proc and /sys looked up below `root` ("" is the real
+/// one): a test lays out the files that it wants.
+ThreadBudget available_threads(int affinity_cpus, const std::string& root);
 
 }  // namespace sightline

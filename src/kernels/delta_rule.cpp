@@ -1,0 +1,161 @@
+// The gated delta rule, token by token: normalised keys and queries first, then every head's state
+// in column blocks that stay in the first-level cache for all tokens of the call. The chunked form
+// is in delta_chunk.cpp.
+#include "kernels/delta_rule.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "kernels/row_blocks.hpp"
+#include "kernels/table.hpp"
+
+namespace sightline::kernels {
+namespace {
+
+/// l2norm of every key head of every row, dense (T, Hk · Dk).
+View normalise(Compute& compute, const DeltaShape& shape, ConstView x, float scale) {
+  const View y = compute.arena.matrix(x.rows, x.cols);
+  for_row_blocks(compute, x.rows, x.cols, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t r = begin; r < end; ++r) {
+      for (std::int64_t c = 0; c < x.cols; c += shape.key_dim) {
+        compute.kernels.l2_norm(x.row(r) + c, shape.key_dim, scale, y.row(r) + c);
+      }
+    }
+  });
+  return y;
+}
+
+/// Columns [column, column + columns) of one value head's state.
+struct Columns {
+  std::int64_t head = 0, column = 0, columns = 0;
+  float* state = nullptr;  ///< of the first of these columns
+};
+
+void copy_state(const DeltaShape& shape, const Columns& c, float* block, bool store) {
+  for (std::int64_t k = 0; k < shape.key_dim; ++k) {
+    float* row = c.state + k * shape.value_dim;
+    float* line = block + k * kDeltaColumns;
+    if (store) {
+      std::copy(line, line + c.columns, row);
+    } else {
+      std::copy(row, row + c.columns, line);
+      std::fill(line + c.columns, line + kDeltaColumns, 0.0F);
+    }
+  }
+}
+
+void run_columns(const Kernels& kernels, const DeltaShape& shape, const DeltaOperands& in,
+                 const Columns& c, float* block, View out) {
+  const std::int64_t key = c.head / (shape.value_heads / shape.key_heads) * shape.key_dim;
+  const std::int64_t value = c.head * shape.value_dim + c.column;
+  float v[kDeltaColumns] = {};
+  float o[kDeltaColumns];
+  for (std::int64_t t = 0; t < in.q.rows; ++t) {
+    std::copy(in.v.row(t) + value, in.v.row(t) + value + c.columns, v);
+    kernels.delta_step({block, shape.key_dim, in.q.row(t) + key, in.k.row(t) + key, v,
+                        std::exp(in.decay.row(t)[c.head]), in.beta.row(t)[c.head], o});
+    std::copy(o, o + c.columns, out.row(t) + value);
+  }
+}
+
+}  // namespace
+
+void delta_rule_recurrent(Compute& compute, const DeltaShape& shape, const DeltaOperands& in,
+                          float* state, bool write_state, View out) {
+  const ArenaScope scope(compute.arena);
+  DeltaOperands normed = in;
+  normed.q = normalise(compute, shape, in.q, 1.0F / std::sqrt(static_cast<float>(shape.key_dim)));
+  normed.k = normalise(compute, shape, in.k, 1.0F);
+  const std::int64_t floats = shape.key_dim * kDeltaColumns;
+  float* memory = compute.arena.array<float>(compute.threads.count() * floats);
+  const std::int64_t per_head = (shape.value_dim + kDeltaColumns - 1) / kDeltaColumns;
+  compute.threads.for_blocks(shape.value_heads * per_head, [&](std::int64_t block, int worker) {
+    Columns c;
+    c.head = block / per_head;
+    c.column = block % per_head * kDeltaColumns;
+    c.columns = std::min(kDeltaColumns, shape.value_dim - c.column);
+    c.state = state + c.head * shape.key_dim * shape.value_dim + c.column;
+    float* mine = memory + worker * floats;
+    copy_state(shape, c, mine, false);
+    run_columns(compute.kernels, shape, normed, c, mine, out);
+    if (write_state) copy_state(shape, c, mine, true);
+  });
+}
+
+namespace {
+
+constexpr std::int64_t kConvColumns = 256;  // channels of a task
+
+struct Convolution {
+  const Kernels& kernels;
+  ConstView u;
+  const float* weight;
+  std::int64_t width;
+  ConstView state;
+  View y;
+};
+
+void convolve(const Convolution& conv, std::int64_t first, std::int64_t count, float* taps,
+              const float** rows) {
+  for (std::int64_t c = 0; c < count; ++c) {
+    for (std::int64_t j = 0; j < conv.width; ++j) {
+      taps[j * kConvColumns + c] = conv.weight[(first + c) * conv.width + j];
+    }
+  }
+  for (std::int64_t t = 0; t < conv.u.rows; ++t) {
+    for (std::int64_t j = 0; j < conv.width; ++j) {
+      const std::int64_t row = t - (conv.width - 1) + j;
+      rows[j] = (row < 0 ? conv.state.row(conv.width - 1 + row) : conv.u.row(row)) + first;
+    }
+    conv.kernels.conv_silu(rows, taps, kConvColumns, conv.width, count, conv.y.row(t) + first);
+  }
+}
+
+/// The last width − 1 rows of what was there and u, oldest first.
+void shift_state(ConstView u, View state) {
+  for (std::int64_t j = 0; j < state.rows; ++j) {
+    const std::int64_t row = u.rows - state.rows + j;
+    const float* source = row < 0 ? state.row(state.rows + row) : u.row(row);
+    std::copy(source, source + u.cols, state.row(j));
+  }
+}
+
+}  // namespace
+
+void causal_conv_silu(Compute& compute, ConstView u, const float* weight, std::int64_t width,
+                      View state, bool write_state, View y) {
+  const ArenaScope scope(compute.arena);
+  const Convolution conv{compute.kernels, u, weight, width, state, y};
+  const int workers = compute.threads.count();
+  float* taps = compute.arena.array<float>(workers * width * kConvColumns);
+  const float** rows = compute.arena.array<const float*>(workers * width);
+  const auto run = [&](std::int64_t block, int worker) {
+    const std::int64_t first = block * kConvColumns;
+    convolve(conv, first, std::min(kConvColumns, u.cols - first),
+             taps + worker * width * kConvColumns, rows + worker * width);
+  };
+  const std::int64_t blocks = (u.cols + kConvColumns - 1) / kConvColumns;
+  if (u.rows * u.cols <= kValuesPerBlock) {
+    for (std::int64_t block = 0; block < blocks; ++block) run(block, 0);
+  } else {
+    compute.threads.for_blocks(blocks, run);
+  }
+  if (write_state) shift_state(u, state);
+}
+
+void delta_gates(Compute& compute, ConstView a, ConstView b, const float* a_log,
+                 const float* dt_bias, View decay, View beta) noexcept {
+  constexpr float kLinear = 20;  // from here on softplus(x) = x; specification 7.4
+  for_row_blocks(compute, a.rows, a.cols * 8, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t r = begin; r < end; ++r) {
+      for (std::int64_t h = 0; h < a.cols; ++h) {
+        const float x = a.row(r)[h] + dt_bias[h];
+        const float softplus = x > kLinear ? x : std::log1p(std::exp(x));
+        decay.row(r)[h] = -std::exp(a_log[h]) * softplus;
+        beta.row(r)[h] = 1.0F / (1.0F + std::exp(-b.row(r)[h]));
+      }
+    }
+  });
+}
+
+}  // namespace sightline::kernels

@@ -1,0 +1,79 @@
+// Row-wise operations: rows to threads, each row to the table.
+#include "kernels/elementwise.hpp"
+
+#include "kernels/row_blocks.hpp"
+#include "kernels/table.hpp"
+
+namespace sightline::kernels {
+namespace {
+
+/// Calls fn(r) for every row.
+template <class F>
+void each_row(Compute& compute, std::int64_t rows, std::int64_t cols, const F& fn) {
+  for_row_blocks(compute, rows, cols, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t r = begin; r < end; ++r) fn(r);
+  });
+}
+
+}  // namespace
+
+void rms_norm(Compute& compute, ConstView x, const float* weight, float offset, float eps,
+              View y) noexcept {
+  each_row(compute, x.rows, x.cols, [&](std::int64_t r) {
+    compute.kernels.rms_norm(x.row(r), weight, offset, eps, x.cols, y.row(r));
+  });
+}
+
+void rms_norm_gated(Compute& compute, ConstView x, ConstView gate, const float* weight,
+                    std::int64_t width, float eps, View y) noexcept {
+  each_row(compute, x.rows, x.cols, [&](std::int64_t r) {
+    for (std::int64_t c = 0; c < x.cols; c += width) {
+      compute.kernels.rms_norm_gated(x.row(r) + c, gate.row(r) + c, weight, eps, width,
+                                     y.row(r) + c);
+    }
+  });
+}
+
+void layer_norm(Compute& compute, ConstView x, const float* weight, const float* bias, float eps,
+                View y) noexcept {
+  each_row(compute, x.rows, x.cols, [&](std::int64_t r) {
+    compute.kernels.layer_norm(x.row(r), weight, bias, eps, x.cols, y.row(r));
+  });
+}
+
+void add(Compute& compute, ConstView a, ConstView b, View y) noexcept {
+  each_row(compute, a.rows, a.cols,
+           [&](std::int64_t r) { compute.kernels.add(a.row(r), b.row(r), a.cols, y.row(r)); });
+}
+
+void silu_mul(Compute& compute, ConstView gate, ConstView up, View y) noexcept {
+  each_row(compute, gate.rows, gate.cols, [&](std::int64_t r) {
+    compute.kernels.silu_mul(gate.row(r), up.row(r), gate.cols, y.row(r));
+  });
+}
+
+void sigmoid_mul(Compute& compute, ConstView gate, ConstView x, View y) noexcept {
+  each_row(compute, gate.rows, gate.cols, [&](std::int64_t r) {
+    compute.kernels.sigmoid_mul(gate.row(r), x.row(r), gate.cols, y.row(r));
+  });
+}
+
+void gelu_tanh(Compute& compute, ConstView x, View y) noexcept {
+  each_row(compute, x.rows, x.cols,
+           [&](std::int64_t r) { compute.kernels.gelu_tanh(x.row(r), x.cols, y.row(r)); });
+}
+
+void gelu_erf(Compute& compute, ConstView x, View y) noexcept {
+  each_row(compute, x.rows, x.cols,
+           [&](std::int64_t r) { compute.kernels.gelu_erf(x.row(r), x.cols, y.row(r)); });
+}
+
+void rope(Compute& compute, View x, std::int64_t head_dim, ConstView cos, ConstView sin) noexcept {
+  each_row(compute, x.rows, x.cols, [&](std::int64_t r) {
+    for (std::int64_t c = 0; c < x.cols; c += head_dim) {
+      compute.kernels.rope(x.row(r) + c, cos.row(r), sin.row(r), cos.cols);
+    }
+  });
+}
+
+}  // namespace sightline::kernels

@@ -1,0 +1,125 @@
+// The kernel table: the innermost loops that every instruction set provides. Only src/kernels/
+// includes this file. Each entry fixes its own order of additions, so that a result's bits never
+// depend on how many rows were asked for, on alignment or on position. Entries are called from
+// worker threads; they allocate nothing and keep no state.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "kernels/kernels.hpp"
+#include "sightline/tensor.hpp"
+
+namespace sightline::kernels {
+
+/// Depth of one step of a dot product. A dot product is the sum, in ascending order, of the partial
+/// results of steps of this many elements; one row of operands of a step fits into 2 KiB.
+inline constexpr std::int64_t kDotStep = 512;
+
+/// Columns in which the recurrent delta rule keeps its state while it works on it.
+inline constexpr std::int64_t kDeltaColumns = 32;
+
+/// c[r, o] (+)= Σ_k a[r, k] · b[o, k], one step of `depth` <= kDotStep. Both operands are float32,
+/// their rows padded with zeros to a multiple of Kernels::lanes, which `depth` is.
+struct DotPanel {
+  const float* a = nullptr;
+  std::int64_t a_stride = 0, rows = 0;
+  const float* b = nullptr;
+  std::int64_t b_stride = 0, cols = 0;
+  float* c = nullptr;
+  std::int64_t c_stride = 0, depth = 0;
+  bool accumulate = false;
+};
+
+/// y[r, o] = Σ_k x[r, k] · W[o, k] + bias[o] for a few rows, W as stored: the bits of the panels
+/// above.
+struct DotStored {
+  const float* x = nullptr;
+  std::int64_t x_stride = 0, rows = 0;  ///< 1 <= rows <= kFewRows
+  const std::byte* w = nullptr;
+  DType dtype = DType::f32;
+  std::int64_t in = 0, outs = 0;
+  const float* bias = nullptr;  ///< of the first of these outs, or null
+  float* y = nullptr;
+  std::int64_t y_stride = 0;
+};
+inline constexpr std::int64_t kFewRows = 3;
+
+/// c[r, d] = keep · c[r, d] + Σ_p a[r, p] · b[p, d] in ascending p, with keep = row_scale[r] (or
+/// `scale` if that is null; 0 overwrites whatever c held). `cols` may be anything; a is read at a[r
+/// · a_row + p · a_col].
+struct MixPanel {
+  const float* a = nullptr;
+  std::int64_t a_row = 0, a_col = 1, rows = 0;
+  const float* b = nullptr;
+  std::int64_t b_stride = 0, cols = 0;
+  float* c = nullptr;
+  std::int64_t c_stride = 0, depth = 0;
+  const float* row_scale = nullptr;
+  float scale = 1;
+};
+
+/// One token of the recurrent delta rule on kDeltaColumns columns of one head's state (dense
+/// [key_dim][kDeltaColumns]): S <- decay·S; d = beta (v − Sᵀk); S <- S + k dᵀ; out = Sᵀq.
+struct DeltaStep {
+  float* state = nullptr;
+  std::int64_t key_dim = 0;
+  const float* q = nullptr;
+  const float* k = nullptr;
+  const float* v = nullptr;  ///< kDeltaColumns values
+  float decay = 1, beta = 0;
+  float* out = nullptr;  ///< kDeltaColumns values
+};
+
+struct Kernels {
+  std::string_view name;
+  std::string_view needs;
+  std::int64_t lanes = 1;  ///< panels are padded to a multiple of it
+
+  // Storage types.
+  void (*widen)(DType dtype, const std::byte* source, std::int64_t n, float* out) = nullptr;
+  void (*narrow_bf16)(const float* source, std::int64_t n, std::byte* out) = nullptr;
+
+  // Products.
+  void (*dot_panel)(const DotPanel& p) = nullptr;
+  void (*dot_stored)(const DotStored& p) = nullptr;
+  void (*mix_panel)(const MixPanel& p) = nullptr;
+
+  /// One block of online softmax for one row. scores[0, n) become exp(scale·score − max'), the rest
+  /// up to `padded` 0; max and sum are updated; returns the factor for what was accumulated before,
+  /// exp(max − max').
+  float (*softmax_step)(float* scores, std::int64_t n, std::int64_t padded, float scale, float* max,
+                        float* sum) = nullptr;
+
+  // The delta rule.
+  void (*delta_step)(const DeltaStep& p) = nullptr;
+  /// out[j] = exp(at − sums[j]), differences formed in double precision.
+  void (*decay_row)(double at, const double* sums, std::int64_t n, float* out) = nullptr;
+  /// y = x · scale / sqrt(Σ x² + 1e-6)
+  void (*l2_norm)(const float* x, std::int64_t n, float scale, float* y) = nullptr;
+  /// y[c] = silu(Σ_j taps[j · taps_stride + c] · rows[j][c])
+  void (*conv_silu)(const float* const* rows, const float* taps, std::int64_t taps_stride,
+                    std::int64_t width, std::int64_t n, float* y) = nullptr;
+
+  // Rows; see elementwise.hpp.
+  void (*rms_norm)(const float* x, const float* weight, float offset, float eps, std::int64_t n,
+                   float* y) = nullptr;
+  void (*rms_norm_gated)(const float* x, const float* gate, const float* weight, float eps,
+                         std::int64_t n, float* y) = nullptr;
+  void (*layer_norm)(const float* x, const float* weight, const float* bias, float eps,
+                     std::int64_t n, float* y) = nullptr;
+  void (*add)(const float* a, const float* b, std::int64_t n, float* y) = nullptr;
+  void (*silu_mul)(const float* gate, const float* up, std::int64_t n, float* y) = nullptr;
+  void (*sigmoid_mul)(const float* gate, const float* x, std::int64_t n, float* y) = nullptr;
+  void (*gelu_tanh)(const float* x, std::int64_t n, float* y) = nullptr;
+  void (*gelu_erf)(const float* x, std::int64_t n, float* y) = nullptr;
+  void (*rope)(float* x, const float* cos, const float* sin, std::int64_t half) = nullptr;
+};
+
+extern const Kernels kReference;  // reference.cpp
+#if defined(__x86_64__)
+extern const Kernels kAvx2;  // x86_avx2.cpp
+#endif
+
+}  // namespace sightline::kernels
