@@ -1,21 +1,15 @@
 // Reading safetensors (safetensors.hpp): the header's checks, and the file's bytes.
 #include "io/safetensors.hpp"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
-#include <bit>
-#include <cerrno>
 #include <cstring>
 #include <filesystem>
-#include <limits>
 #include <numeric>
 
+#include "base/bf16.hpp"
 #include "io/json.hpp"
 #include "sightline/error.hpp"
 
@@ -250,77 +244,18 @@ SafetensorsHeader parse_safetensors(std::string_view start, std::int64_t file_by
   return HeaderParser(file, data_begin, file_bytes - data_begin).parse(root);
 }
 
-// The bytes of a whole file, mapped or read.
-class SafetensorsFile::Content {
- public:
-  Content(const std::string& path, std::int64_t expected, bool use_mmap)
-      : mapped_(use_mmap), bytes_(expected) {
-    const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-    if (file < 0) fail(path);
-    if (mapped_) {
-      void* address =
-          ::mmap(nullptr, static_cast<std::size_t>(bytes_), PROT_READ, MAP_PRIVATE, file, 0);
-      ::close(file);
-      if (address == MAP_FAILED) fail(path);
-      data_ = static_cast<const std::byte*>(address);
-      return;
-    }
-    buffer_ = std::make_unique_for_overwrite<std::byte[]>(static_cast<std::size_t>(bytes_));
-    data_ = buffer_.get();
-    std::int64_t done = 0;
-    while (done < bytes_) {
-      const ssize_t got =
-          ::read(file, buffer_.get() + done, static_cast<std::size_t>(bytes_ - done));
-      if (got <= 0) break;
-      done += got;
-    }
-    ::close(file);
-    if (done < bytes_) fail(path);
-  }
-  ~Content() {
-    if (mapped_) ::munmap(const_cast<std::byte*>(data_), static_cast<std::size_t>(bytes_));
-  }
-  Content(const Content&) = delete;
-  Content& operator=(const Content&) = delete;
-
-  [[nodiscard]] const std::byte* data() const { return data_; }
-  [[nodiscard]] std::string_view text() const {
-    return {reinterpret_cast<const char*>(data_), static_cast<std::size_t>(bytes_)};
-  }
-
- private:
-  [[noreturn]] static void fail(const std::string& path) {
-    throw Error(Code::file_unreadable,
-                fmt::format("{}: cannot be read: {}", path, std::strerror(errno)),
-                {{"file", path}});
-  }
-  bool mapped_;
-  std::int64_t bytes_;
-  const std::byte* data_ = nullptr;
-  std::unique_ptr<std::byte[]> buffer_;
-};
-
 SafetensorsFile::SafetensorsFile(const std::string& path, bool use_mmap)
     : path_(path), name_(std::filesystem::path(path).filename().string()), use_mmap_(use_mmap) {
-  std::error_code failure;
-  if (!std::filesystem::exists(path, failure)) {
-    throw Error(Code::file_not_found, fmt::format("{}: no such file", path), {{"file", path}});
-  }
-  bytes_ = static_cast<std::int64_t>(std::filesystem::file_size(path, failure));
-  if (failure) {
-    throw Error(Code::file_unreadable,
-                fmt::format("{}: cannot be read: {}", path, failure.message()), {{"file", path}});
-  }
-  if (bytes_ < kLengthBytes) parse_safetensors({}, bytes_, path);  // throws
-  header_ = parse_safetensors(Content(path, bytes_, true).text(), bytes_, path);
+  const FileBytes whole = FileBytes::map(path);  // touches no page but the header's
+  bytes_ = static_cast<std::int64_t>(whole.bytes().size());
+  header_ = parse_safetensors(
+      {reinterpret_cast<const char*>(whole.bytes().data()), whole.bytes().size()}, bytes_, path);
   by_name_.resize(header_.tensors.size());
   std::iota(by_name_.begin(), by_name_.end(), std::size_t{0});
   std::sort(by_name_.begin(), by_name_.end(), [this](std::size_t a, std::size_t b) {
     return header_.tensors[a].name < header_.tensors[b].name;
   });
 }
-
-SafetensorsFile::~SafetensorsFile() = default;
 
 std::optional<StoredTensor> SafetensorsFile::find(std::string_view name) const {
   const auto at = std::lower_bound(
@@ -332,51 +267,42 @@ std::optional<StoredTensor> SafetensorsFile::find(std::string_view name) const {
 
 StoredTensor SafetensorsFile::tensor(const TensorEntry& entry) const {
   const std::lock_guard lock(mutex_);
-  if (!content_) content_ = std::make_unique<const Content>(path_, bytes_, use_mmap_);
-  return {entry.name, entry.dtype, entry.shape, content_->data() + entry.begin, entry.bytes, name_};
+  if (!content_) {
+    content_ = use_mmap_ ? FileBytes::map(path_, 0, bytes_) : FileBytes::read(path_, 0, bytes_);
+  }
+  return {entry.name,  entry.dtype, entry.shape, content_->bytes().data() + entry.begin,
+          entry.bytes, name_};
 }
 
 namespace {
 
-float widen_f16(std::uint16_t half) {
-  const std::uint32_t sign = std::uint32_t{half & 0x8000U} << 16;
-  const std::uint32_t exponent = half >> 10 & 0x1FU;
-  const std::uint32_t fraction = half & 0x3FFU;
-  if (exponent == 0x1F) return std::bit_cast<float>(sign | 0x7F800000U | fraction << 13);
-  if (exponent != 0) return std::bit_cast<float>(sign | (exponent + 112) << 23 | fraction << 13);
-  const float magnitude = static_cast<float>(fraction) * 0x1p-24F;  // subnormal
-  return sign != 0 ? -magnitude : magnitude;
+template <class Half>
+void widen_all(const std::byte* data, std::vector<float>& values) {
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    Half half;
+    std::memcpy(&half, data + i * sizeof half, sizeof half);
+    values[i] = widen(half);
+  }
 }
 
 }  // namespace
 
 std::vector<float> to_floats(const StoredTensor& tensor) {
-  const std::int64_t size = dtype_size(tensor.dtype);
-  std::vector<float> values(static_cast<std::size_t>(tensor.bytes / size));
-  const auto half_at = [&](std::size_t i) {
-    std::uint16_t bits = 0;
-    std::memcpy(&bits, tensor.data + i * sizeof bits, sizeof bits);
-    return bits;
-  };
-  switch (tensor.dtype) {
-    case DType::f32:
-      if (!values.empty()) std::memcpy(values.data(), tensor.data, values.size() * sizeof(float));
-      return values;
-    case DType::bf16:
-      for (std::size_t i = 0; i < values.size(); ++i) {
-        values[i] = std::bit_cast<float>(std::uint32_t{half_at(i)} << 16);
-      }
-      return values;
-    case DType::f16:
-      for (std::size_t i = 0; i < values.size(); ++i) values[i] = widen_f16(half_at(i));
-      return values;
-    default:
-      break;
+  const auto count = static_cast<std::size_t>(tensor.bytes / dtype_size(tensor.dtype));
+  std::vector<float> values(count);
+  if (tensor.dtype == DType::f32) {
+    if (count > 0) std::memcpy(values.data(), tensor.data, count * sizeof(float));
+  } else if (tensor.dtype == DType::bf16) {
+    widen_all<bf16>(tensor.data, values);
+  } else if (tensor.dtype == DType::f16) {
+    widen_all<f16>(tensor.data, values);
+  } else {
+    throw Error(Code::tensor_dtype,
+                fmt::format("{}: tensor {}: expected F32, BF16 or F16, found {}", tensor.file,
+                            tensor.name, dtype_name(tensor.dtype)),
+                {{"file", std::string(tensor.file)}, {"tensor", std::string(tensor.name)}});
   }
-  throw Error(Code::tensor_dtype,
-              fmt::format("{}: tensor {}: expected F32, BF16 or F16, found {}", tensor.file,
-                          tensor.name, dtype_name(tensor.dtype)),
-              {{"file", std::string(tensor.file)}, {"tensor", std::string(tensor.name)}});
+  return values;
 }
 
 }  // namespace sightline::io

@@ -6,7 +6,6 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -14,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/mmap.hpp"
 #include "sightline/tensor.hpp"
 
 namespace sightline::io {
@@ -64,7 +64,6 @@ class SafetensorsFile {
   /// call of tensor(). Throws Error(file_not_found, file_unreadable, invalid_safetensors,
   /// tensor_dtype).
   explicit SafetensorsFile(const std::string& path, bool use_mmap = true);
-  ~SafetensorsFile();
   SafetensorsFile(const SafetensorsFile&) = delete;
   SafetensorsFile& operator=(const SafetensorsFile&) = delete;
 
@@ -82,14 +81,13 @@ class SafetensorsFile {
   [[nodiscard]] StoredTensor tensor(const TensorEntry& entry) const;
 
  private:
-  class Content;
   std::string path_, name_;
   bool use_mmap_;
   std::int64_t bytes_ = 0;
   SafetensorsHeader header_;
   std::vector<std::size_t> by_name_;  ///< indices of header_.tensors, names ascending
   mutable std::mutex mutex_;
-  mutable std::unique_ptr<const Content> content_;
+  mutable std::optional<FileBytes> content_;
 };
 
 /// The elements of a float tensor (F32, BF16 or F16), widened exactly to float32. Throws
