@@ -339,14 +339,18 @@ void parse_json_events(std::string_view text, const std::string& name, JsonSink&
   parse_events(source, sink);
 }
 
-Json parse_json(std::string_view text, const std::string& name) {
-  Source source{name, text, text.data()};
-  Builder builder(source);
-  parse_events(source, builder);
+Json parse_json(std::string_view text, const std::string& name, Code code) {
+  Builder builder(name);
+  try {
+    parse_json_events(text, name, builder);
+  } catch (const Error& error) {
+    if (code == error.code()) throw;
+    throw Error(code, error.what(), error.context());
+  }
   return builder.take();
 }
 
-Json read_json_file(const std::string& path) { return parse_json(read_file(path), path); }
+Json read_json_file(const std::string& path, Code code) { return parse_json(read_file(path), path, code); }
 
 std::string to_json_text(const Json& value, int indent) {
   std::string out;

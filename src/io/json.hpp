@@ -81,11 +81,11 @@ class Json {
 inline constexpr std::size_t kMaxJsonDepth = 128;
 
 /// Parses one document. `name` is what the error calls it (a file name, "line 3", …).
-/// Throws Error(invalid_json) with the byte offset.
-Json parse_json(std::string_view text, const std::string& name);
+/// Throws Error(code) with the byte offset; a checkpoint's own file passes a code of its domain.
+Json parse_json(std::string_view text, const std::string& name, Code code = Code::invalid_json);
 
-/// Reads and parses a file. Throws Error(file_not_found, file_unreadable, invalid_json).
-Json read_json_file(const std::string& path);
+/// Reads and parses a file. Throws Error(file_not_found, file_unreadable) and Error(code).
+Json read_json_file(const std::string& path, Code code = Code::invalid_json);
 
 /// Receives the events of a document too large to keep as values (tokenizer.json). Numbers and
 /// literals come as Json.
