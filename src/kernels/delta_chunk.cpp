@@ -11,6 +11,9 @@
 namespace sightline::kernels {
 namespace {
 
+// e^-120 is zero in float32. A decay below it means the same, and would drown the sums of the
+// others.
+constexpr float kForgotten = -120;
 constexpr std::int64_t kBand = 16;  // rows that are solved or combined together
 
 constexpr std::int64_t round_up(std::int64_t n, std::int64_t multiple) {
@@ -72,7 +75,7 @@ void load_chunk(const Head& h, const Scratch& s, std::int64_t first, std::int64_
     h.kernels.l2_norm(h.in.k.row(first + i) + column, dim, 1.0F, k);
     std::fill(q + dim, q + h.padded, 0.0F);
     std::fill(k + dim, k + h.padded, 0.0F);
-    sum += static_cast<double>(h.in.decay.row(first + i)[h.index]);
+    sum += static_cast<double>(std::max(h.in.decay.row(first + i)[h.index], kForgotten));
     s.sums[i] = sum;
     s.growth[i] = static_cast<float>(std::exp(sum));
   }

@@ -209,7 +209,8 @@ void gelu_tanh(const float* source, std::int64_t n, float* y) {
   constexpr double kCubic = 0.044715;               // specification 5.4
   for (std::int64_t k = 0; k < n; ++k) {
     const double x = static_cast<double>(source[k]);
-    y[k] = static_cast<float>(0.5 * x * (1.0 + std::tanh(kRoot * (x + kCubic * x * x * x))));
+    // 0.5 (1 + tanh u) = sigmoid(2 u), which does not cancel where u is very negative.
+    y[k] = static_cast<float>(x * sigmoid(2.0 * kRoot * (x + kCubic * x * x * x)));
   }
 }
 

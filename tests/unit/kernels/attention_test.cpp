@@ -1,0 +1,168 @@
+// Protects tiled attention: right against a plain double-precision softmax for every head width,
+// grouping and mask, and the promise that a query row's bits depend neither on its company, nor on
+// threads, nor on how a prompt was cut.
+#include "kernels/attention.hpp"
+
+#include <algorithm>
+
+#include "unit/kernels/sets.hpp"
+
+namespace sightline::kernels {
+namespace {
+
+struct Case {
+  AttentionShape shape;
+  std::int64_t first = 0, rows = 0, length = 0;
+  DType dtype = DType::f32;
+  std::vector<float> q, k, v;  ///< dense
+  std::vector<std::vector<std::byte>> key_blocks, value_blocks;
+  std::vector<const std::byte*> keys, values;
+
+  KvBlocks blocks(std::int64_t visible) const {
+    return {keys.data(), values.data(), dtype, visible};
+  }
+};
+
+void fill_blocks(const Case& c, std::vector<float>& x, std::vector<std::vector<std::byte>>& blocks,
+                 std::vector<const std::byte*>& pointers) {
+  const std::int64_t cols = c.shape.kv_heads * c.shape.head_dim;
+  const std::int64_t count = (c.length + kKvBlock - 1) / kKvBlock;
+  std::vector<std::byte*> targets;
+  for (std::int64_t b = 0; b < count; ++b) {
+    // 0xff bytes are NaN: reading a position that nobody wrote shows.
+    blocks.emplace_back(static_cast<std::size_t>(kKvBlock * cols * dtype_size(c.dtype)),
+                        std::byte{0xff});
+  }
+  for (auto& block : blocks) {
+    targets.push_back(block.data());
+    pointers.push_back(block.data());
+  }
+  // In two calls, as a cache grows.
+  const std::int64_t half = c.length / 2;
+  store_kv(ConstView(x.data(), half, cols), c.shape.kv_heads, 0, c.dtype, targets.data());
+  store_kv(ConstView(x.data() + half * cols, c.length - half, cols), c.shape.kv_heads, half,
+           c.dtype, targets.data());
+  if (c.dtype == DType::bf16) {
+    for (float& value : x) value = widen(to_bf16(value));
+  }
+}
+
+Case make_case(const AttentionShape& shape, std::int64_t first, std::int64_t rows,
+               std::int64_t length, DType dtype) {
+  Case c;
+  c.shape = shape;
+  c.first = first;
+  c.rows = rows;
+  c.length = length;
+  c.dtype = dtype;
+  c.q = random_values(rows * shape.heads * shape.head_dim, 1, 1.5F);
+  c.k = random_values(length * shape.kv_heads * shape.head_dim, 2, 1.5F);
+  c.v = random_values(length * shape.kv_heads * shape.head_dim, 3);
+  fill_blocks(c, c.k, c.key_blocks, c.keys);
+  fill_blocks(c, c.v, c.value_blocks, c.values);
+  return c;
+}
+
+std::vector<float> attend(const Kernels& set, int threads, const Case& c, std::int64_t begin,
+                          std::int64_t count, std::int64_t length) {
+  Machine machine(set, threads);
+  const std::int64_t cols = c.shape.heads * c.shape.head_dim;
+  std::vector<float> out(static_cast<std::size_t>(count * cols), 55.0F);
+  attention(machine.compute, c.shape, ConstView(c.q.data() + begin * cols, count, cols),
+            c.first + begin, c.blocks(length), View(out.data(), count, cols));
+  return out;
+}
+
+std::vector<double> exact(const Case& c) {
+  const std::int64_t dim = c.shape.head_dim;
+  std::vector<double> out(static_cast<std::size_t>(c.rows * c.shape.heads * dim));
+  for (std::int64_t r = 0; r < c.rows; ++r) {
+    for (std::int64_t h = 0; h < c.shape.heads; ++h) {
+      const std::int64_t group = h / (c.shape.heads / c.shape.kv_heads);
+      const float* q = c.q.data() + (r * c.shape.heads + h) * dim;
+      const std::int64_t seen = c.shape.causal ? c.first + r + 1 : c.length;
+      std::vector<double> p(static_cast<std::size_t>(seen));
+      double top = -1e300, sum = 0;
+      for (std::int64_t s = 0; s < seen; ++s) {
+        const float* k = c.k.data() + (s * c.shape.kv_heads + group) * dim;
+        double dot = 0;
+        for (std::int64_t d = 0; d < dim; ++d)
+          dot += static_cast<double>(q[d]) * static_cast<double>(k[d]);
+        p[static_cast<std::size_t>(s)] = dot * static_cast<double>(c.shape.scale);
+        top = std::max(top, p[static_cast<std::size_t>(s)]);
+      }
+      for (double& value : p) sum += value = std::exp(value - top);
+      for (std::int64_t s = 0; s < seen; ++s) {
+        const float* v = c.v.data() + (s * c.shape.kv_heads + group) * dim;
+        for (std::int64_t d = 0; d < dim; ++d) {
+          out[static_cast<std::size_t>((r * c.shape.heads + h) * dim + d)] +=
+              p[static_cast<std::size_t>(s)] / sum * static_cast<double>(v[d]);
+        }
+      }
+    }
+  }
+  return out;
+}
+
+AttentionShape shape_of(std::int64_t heads, std::int64_t kv_heads, std::int64_t dim, bool causal) {
+  return {heads, kv_heads, dim, 1.0F / std::sqrt(static_cast<float>(dim)), causal};
+}
+
+class AttentionTest : public EverySet {};
+
+TEST_P(AttentionTest, AgreesWithDoublePrecision) {
+  for (const std::int64_t dim : {16, 32, 64, 72, 80, 128, 256, 20}) {
+    for (const DType dtype : {DType::f32, DType::bf16}) {
+      const Case causal = make_case(shape_of(4, 2, dim, true), 60, 75, 135, dtype);
+      EXPECT_LE(relative_l2(attend(set(), 2, causal, 0, 75, 135), exact(causal)), 1e-6)
+          << "causal, width " << dim;
+      const Case full = make_case(shape_of(3, 3, dim, false), 0, 131, 131, dtype);
+      EXPECT_LE(relative_l2(attend(set(), 2, full, 0, 131, 131), exact(full)), 1e-6)
+          << "full, width " << dim;
+    }
+  }
+}
+
+TEST_P(AttentionTest, LargeScoresDoNotOverflow) {
+  Case c = make_case(shape_of(2, 1, 32, true), 0, 70, 70, DType::f32);
+  for (float& value : c.q) value *= 1000.0F;
+  const auto out = attend(set(), 1, c, 0, 70, 70);
+  EXPECT_LE(relative_l2(out, exact(c)), 1e-3);
+}
+
+TEST_P(AttentionTest, BitsOfARowDependOnTheRowAlone) {
+  for (const DType dtype : {DType::f32, DType::bf16}) {
+    for (const std::int64_t heads : {8, 5}) {
+      const Case c = make_case(shape_of(heads, heads == 8 ? 2 : 1, 72, true), 30, 170, 200, dtype);
+      const std::int64_t cols = heads * 72;
+      const auto all = attend(set(), 1, c, 0, 170, 200);
+      for (const int threads : {2, 3, 7})
+        EXPECT_TRUE(same_bits(all, attend(set(), threads, c, 0, 170, 200)));
+      for (const std::int64_t count : {1, 2, 5, 64}) {
+        for (const std::int64_t begin : {0, 1, 33, 34, 98, 106}) {
+          // Later positions do not exist yet when a prompt comes in pieces.
+          const auto part = attend(set(), 2, c, begin, count, c.first + begin + count);
+          const std::vector<float> expected(all.begin() + begin * cols,
+                                            all.begin() + (begin + count) * cols);
+          EXPECT_TRUE(same_bits(part, expected)) << count << " rows from " << begin;
+        }
+      }
+    }
+  }
+}
+
+TEST_P(AttentionTest, StopsWhenCancelled) {
+  const Case c = make_case(shape_of(2, 2, 16, true), 0, 10, 10, DType::f32);
+  Machine machine(set(), 2);
+  const std::atomic<bool> cancel{true};
+  machine.compute.cancel = &cancel;
+  std::vector<float> out(10 * 32, 55.0F);
+  attention(machine.compute, c.shape, ConstView(c.q.data(), 10, 32), 0, c.blocks(10),
+            View(out.data(), 10, 32));
+  EXPECT_EQ(out[0], 55.0F);
+}
+
+SIGHTLINE_EVERY_SET(AttentionTest);
+
+}  // namespace
+}  // namespace sightline::kernels
