@@ -340,9 +340,10 @@ void parse_json_events(std::string_view text, const std::string& name, JsonSink&
 }
 
 Json parse_json(std::string_view text, const std::string& name, Code code) {
-  Builder builder(name);
+  Source source{name, text, text.data()};
+  Builder builder(source);
   try {
-    parse_json_events(text, name, builder);
+    parse_events(source, builder);
   } catch (const Error& error) {
     if (code == error.code()) throw;
     throw Error(code, error.what(), error.context());
@@ -350,7 +351,9 @@ Json parse_json(std::string_view text, const std::string& name, Code code) {
   return builder.take();
 }
 
-Json read_json_file(const std::string& path, Code code) { return parse_json(read_file(path), path, code); }
+Json read_json_file(const std::string& path, Code code) {
+  return parse_json(read_file(path), path, code);
+}
 
 std::string to_json_text(const Json& value, int indent) {
   std::string out;

@@ -130,6 +130,18 @@ TEST(Json, SyntaxErrorsNameFileAndByte) {
   EXPECT_LT(parse_error("\"" + std::string(1'000'000, 'x')).size(), 300U);
 }
 
+// A checkpoint's own broken file is a fault of the checkpoint, not of the request.
+TEST(Json, TheCallerNamesTheCode) {
+  try {
+    parse_json("[1,", "config.json", Code::invalid_config);
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), Code::invalid_config);
+    EXPECT_EQ(std::string(error.what()).substr(0, 37), "config.json: invalid JSON at byte 3: ");
+    EXPECT_EQ(error.context().size(), 2U);
+  }
+}
+
 TEST(Json, FilesAreNamed) {
   try {
     read_json_file("no/such/file.json");
