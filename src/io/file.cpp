@@ -8,13 +8,13 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cerrno>
 #include <cstdint>
 #include <filesystem>
 #include <system_error>
 #include <utility>
 
+#include "io/staged_file.hpp"
 #include "sightline/error.hpp"
 
 namespace sightline::io {
@@ -97,18 +97,6 @@ void write_through(const std::string& path, std::string_view bytes) {
   }
 }
 
-// Writes a new file of that name and makes sure that its bytes are on the disk. Returns 0 or errno.
-int write_new(const std::string& path, std::string_view bytes) {
-  constexpr mode_t kReadWriteForAll = 0666;  // less the umask, as for every new file
-  const int flags = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC;
-  Descriptor file(::open(path.c_str(), flags, kReadWriteForAll));
-  if (!file.is_open() || !write_all(file.number(), bytes) || ::fsync(file.number()) != 0 ||
-      !file.close()) {
-    return errno;
-  }
-  return 0;
-}
-
 }  // namespace
 
 std::string read_file(const std::string& path, std::size_t max_bytes) {
@@ -141,18 +129,9 @@ void write_file(const std::string& path, std::string_view bytes) {
   if (fs::is_directory(status)) fail_write(path, "expected a file, found a directory");
   if (fs::exists(status) && !fs::is_regular_file(status)) return write_through(path, bytes);
 
-  // A link stays a link: the file that it points to is replaced.
-  const fs::path resolved = fs::weakly_canonical(path, failure);
-  const std::string target = failure || resolved.empty() ? path : resolved.string();
-  static std::atomic<unsigned> counter{0};
-  const std::string temporary =
-      fmt::format("{}.{}-{}.part", target, ::getpid(), counter.fetch_add(1));
-  int error_number = write_new(temporary, bytes);
-  if (error_number == 0 && ::rename(temporary.c_str(), target.c_str()) != 0) error_number = errno;
-  if (error_number != 0) {
-    ::unlink(temporary.c_str());
-    fail_write(path, reason(error_number));
-  }
+  StagedFile file(path);
+  file.append(bytes);
+  file.commit();
 }
 
 bool is_file(const std::string& path) {

@@ -234,12 +234,7 @@ SafetensorsHeader parse_safetensors(std::string_view start, std::int64_t file_by
   const std::string_view text = start.substr(kLengthBytes, static_cast<std::size_t>(length));
   if (text.empty() || text.front() != '{')
     fail_file(file, "a header beginning with {", "another byte");
-  Json root;
-  try {
-    root = parse_json(text, file + " (header)");
-  } catch (const Error& error) {
-    throw Error(Code::invalid_safetensors, error.what(), {{"file", file}});
-  }
+  const Json root = parse_json(text, file + " (header)", Code::invalid_safetensors);
   const std::int64_t data_begin = kLengthBytes + length;
   return HeaderParser(file, data_begin, file_bytes - data_begin).parse(root);
 }

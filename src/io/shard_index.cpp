@@ -33,12 +33,7 @@ bool all_digits(std::string_view text) {
 }  // namespace
 
 ShardIndex parse_shard_index(std::string_view text, const std::string& name) {
-  Json root;
-  try {
-    root = parse_json(text, name);
-  } catch (const Error& error) {
-    throw Error(Code::invalid_index, error.what(), {{"file", name}});
-  }
+  const Json root = parse_json(text, name, Code::invalid_index);
   const Json* map = root.find("weight_map");
   if (map == nullptr || !map->is_object()) {
     fail(name, "weight_map", "an object", map == nullptr ? "none" : map->type_name());

@@ -1,0 +1,57 @@
+// Temporary neighbour, fsync, rename (staged_file.hpp).
+#include "io/staged_file.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <cstdio>
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
+#include "sightline/error.hpp"
+
+namespace sightline::io {
+
+StagedFile::StagedFile(const std::string& path) : path_(path) {
+  std::error_code failure;
+  const std::filesystem::path resolved = std::filesystem::weakly_canonical(path, failure);
+  target_ = failure || resolved.empty() ? path : resolved.string();
+  static std::atomic<unsigned> counter{0};
+  temporary_ = fmt::format("{}.{}-{}.part", target_, ::getpid(), counter.fetch_add(1));
+  constexpr mode_t kReadWriteForAll = 0666;  // less the umask, as for every new file
+  number_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, kReadWriteForAll);
+  if (number_ < 0) fail(errno);
+}
+
+StagedFile::~StagedFile() {
+  if (number_ >= 0) ::close(number_);
+  if (!temporary_.empty()) ::unlink(temporary_.c_str());
+}
+
+void StagedFile::append(std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t written = ::write(number_, bytes.data(), bytes.size());
+    if (written < 0 && errno != EINTR) fail(errno);
+    if (written > 0) bytes.remove_prefix(static_cast<std::size_t>(written));
+  }
+}
+
+void StagedFile::commit() {
+  if (::fsync(number_) != 0) fail(errno);
+  if (::close(std::exchange(number_, -1)) != 0) fail(errno);
+  if (::rename(temporary_.c_str(), target_.c_str()) != 0) fail(errno);
+  temporary_.clear();
+}
+
+void StagedFile::fail(int error_number) const {
+  throw Error(Code::file_unwritable,
+              fmt::format("{}: cannot be written: {}", path_,
+                          std::generic_category().message(error_number)),
+              {{"file", path_}});
+}
+
+}  // namespace sightline::io
