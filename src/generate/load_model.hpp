@@ -1,0 +1,16 @@
+// The one place that names the model families: config.json's model_type decides who loads the
+// checkpoint.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "model/vision_language_model.hpp"
+
+namespace sightline::generate {
+
+/// Loads the model of a checkpoint directory. Throws Error naming file, place, expected and found;
+/// an unknown model_type lists the known ones.
+std::unique_ptr<model::VisionLanguageModel> load_model(const std::string& directory, bool use_mmap);
+
+}  // namespace sightline::generate

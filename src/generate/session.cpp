@@ -1,0 +1,198 @@
+// Session: one request from messages to result (include/sightline/engine.hpp).
+#include <fmt/format.h>
+
+#include <atomic>
+
+#include "generate/answer.hpp"
+#include "generate/clock.hpp"
+#include "generate/conversation.hpp"
+#include "generate/engine_impl.hpp"
+
+namespace sightline {
+
+using generate::Answer;
+using generate::Prompt;
+
+struct Session::Impl {
+  std::shared_ptr<Engine::Impl> engine;
+  generate::Conversation conversation;
+  std::atomic<bool> cancelled{false};
+  Trace* trace = nullptr;
+
+  Result send(const Request& request, const OnToken& on_token, const OnProgress& on_progress);
+  void check_length(const Prompt& prompt) const;
+  [[nodiscard]] generate::AnswerRules rules(const Request& request, const Prompt& prompt) const;
+  [[nodiscard]] Token make_token(const Request& request, std::int32_t id,
+                                 std::span<const float> logits) const;
+  void decode(const generate::RunContext& run, const Request& request, const Prompt& prompt,
+              const OnToken& on_token, std::vector<float>& logits, Result& result);
+};
+
+namespace {
+
+std::vector<PictureReport> picture_reports(const Prompt& prompt) {
+  std::vector<PictureReport> reports;
+  for (const generate::PromptPicture& picture : prompt.pictures) {
+    PictureReport report;
+    report.name = picture.name;
+    report.format = image::format_name(picture.report.format);
+    report.original = {picture.picture.original_height, picture.picture.original_width};
+    report.resized = {picture.picture.resized.height, picture.picture.resized.width};
+    report.grid = {picture.picture.grid.t, picture.picture.grid.h, picture.picture.grid.w};
+    report.tokens = picture.picture.tokens;
+    report.orientation = picture.report.orientation;
+    report.decode_ms = picture.decode_ms;
+    report.notes = picture.report.warnings;
+    if (picture.report.frames_ignored > 0) {
+      report.notes.push_back(
+          fmt::format("{} further frames or pages ignored", picture.report.frames_ignored));
+    }
+    reports.push_back(std::move(report));
+  }
+  return reports;
+}
+
+}  // namespace
+
+// Refused before any picture is encoded, with what each costs.
+void Session::Impl::check_length(const Prompt& prompt) const {
+  if (!prompt.pictures.empty() && !engine->model->info().has_vision) {
+    throw Error(Code::no_vision_tower,
+                fmt::format("{}: the checkpoint has no vision tower (config.json lacks "
+                            "vision_config): it answers text only; "
+                            "leave out the {} picture(s)",
+                            engine->info.directory, prompt.pictures.size()));
+  }
+  if (prompt.tokens() < engine->info.context) return;
+  std::string pictures;
+  for (const generate::PromptPicture& picture : prompt.pictures) {
+    pictures +=
+        fmt::format("{}{} {}", pictures.empty() ? "" : ", ", picture.name, picture.picture.tokens);
+  }
+  throw Error(Code::context_length_exceeded,
+              fmt::format("the prompt has {} tokens{}, the context holds {} with the answer: use a "
+                          "larger --ctx, smaller pictures "
+                          "(--max-pixels) or a shorter text",
+                          prompt.tokens(), pictures.empty() ? "" : " (pictures: " + pictures + ")",
+                          engine->info.context),
+              {{"prompt_tokens", std::to_string(prompt.tokens())},
+               {"context", std::to_string(engine->info.context)}});
+}
+
+generate::AnswerRules Session::Impl::rules(const Request& request, const Prompt& prompt) const {
+  const generate::ControlIds& ids = engine->prompts->control_ids();
+  generate::AnswerRules rules;
+  rules.end_ids = engine->end_ids;
+  rules.stop = request.stop;
+  if (ids.think_open >= 0) rules.think_open = ids.think_open;
+  if (ids.think_close >= 0) rules.think_close = ids.think_close;
+  rules.reasoning_open = prompt.reasoning_open;
+  return rules;
+}
+
+Token Session::Impl::make_token(const Request& request, std::int32_t id,
+                                std::span<const float> logits) const {
+  Token token;
+  token.id = id;
+  if (request.logprobs <= 0) return token;
+  const generate::LogprobRow row = generate::logprobs(logits, id, request.logprobs);
+  const tokenizer::Tokenizer& tokenizer = engine->prompts->tokenizer();
+  const auto entry = [&](std::int32_t which, double logprob) {
+    return TokenLogprob{which, tokenizer.decode(std::span(&which, 1)), logprob};
+  };
+  token.logprob = entry(id, row.chosen);
+  for (const auto& [which, logprob] : row.top) token.top.push_back(entry(which, logprob));
+  return token;
+}
+
+void Session::Impl::decode(const generate::RunContext& run, const Request& request,
+                           const Prompt& prompt, const OnToken& on_token,
+                           std::vector<float>& logits, Result& result) {
+  generate::SamplerOptions options =
+      generate::settle(request.sampling, engine->generation.defaults);
+  result.seed = options.seed;
+  generate::Sampler sampler(options, prompt.ids, static_cast<std::int64_t>(logits.size()));
+  Answer answer(engine->prompts->tokenizer(), rules(request, prompt));
+  const std::int64_t room = std::min(request.max_tokens, engine->info.context - prompt.tokens());
+  result.finish_reason = "length";
+  const auto emit = [&](Token token, const generate::AnswerStep& step) {
+    token.text = step.text;
+    token.reasoning = step.reasoning;
+    if (on_token) on_token(token);
+    if (request.logprobs > 0) result.tokens.push_back(std::move(token));
+  };
+  for (std::int64_t i = 0; i < room; ++i) {
+    const std::int32_t id = sampler.next(logits, engine->vocabulary_mask);
+    Token token = make_token(request, id, logits);
+    result.token_ids.push_back(id);
+    const generate::AnswerStep step = answer.feed(id);
+    emit(std::move(token), step);
+    if (step.finished) {
+      result.finish_reason = "stop";
+      break;
+    }
+    if (cancelled.load() || (i + 1 < room && !conversation.step(run, id, logits))) {
+      result.finish_reason = "cancelled";
+      break;
+    }
+  }
+  if (result.finish_reason != "stop") {
+    const generate::AnswerStep rest = answer.finish();
+    if (!rest.text.empty() && on_token) on_token({-1, rest.text, rest.reasoning, {}, {}});
+  }
+  result.text = answer.text();
+  result.reasoning = answer.reasoning();
+  result.stop_match = answer.stop_match();
+}
+
+Result Session::Impl::send(const Request& request, const OnToken& on_token,
+                           const OnProgress& on_progress) {
+  if (request.max_tokens < 1) {
+    throw Error(Code::invalid_option,
+                fmt::format("max-tokens: expected at least 1, found {}", request.max_tokens),
+                {{"option", "max-tokens"}});
+  }
+  cancelled = false;
+  Result result;
+  result.timings.load_ms = engine->load_ms;
+  const generate::Stopwatch prepare;
+  const Prompt prompt = engine->prompts->build(request);
+  check_length(prompt);
+  result.prompt_tokens = prompt.tokens();
+  result.pictures = picture_reports(prompt);
+  result.timings.prepare_ms = prepare.ms();
+  const generate::RunContext run{*engine, cancelled, trace, on_progress};
+  std::vector<float> logits(static_cast<std::size_t>(engine->info.vocab_size));
+  try {
+    conversation.prefill(run, prompt, result, logits);
+    const generate::Stopwatch clock;
+    decode(run, request, prompt, on_token, logits, result);
+    result.timings.decode_ms = clock.ms();
+  } catch (const Error& error) {
+    if (error.code() != Code::cancelled) throw;
+    result.finish_reason = "cancelled";
+  }
+  result.peak_memory_bytes = generate::peak_memory_bytes();
+  return result;
+}
+
+Session::Session(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Session::Session(Session&&) noexcept = default;
+Session& Session::operator=(Session&&) noexcept = default;
+Session::~Session() = default;
+
+Result Session::send(const Request& request, const OnToken& on_token,
+                     const OnProgress& on_progress) {
+  return impl_->send(request, on_token, on_progress);
+}
+void Session::cancel() { impl_->cancelled = true; }
+void Session::reset() { impl_->conversation.clear(); }
+void Session::set_trace(Trace* trace) { impl_->trace = trace; }
+
+Session Engine::open_session() const {
+  auto session = std::make_unique<Session::Impl>();
+  session->engine = impl_;
+  return Session(std::move(session));
+}
+
+}  // namespace sightline
