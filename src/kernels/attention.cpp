@@ -7,6 +7,7 @@
 #include <cstring>
 #include <limits>
 
+#include "base/bf16.hpp"
 #include "kernels/table.hpp"
 
 namespace sightline::kernels {
@@ -182,7 +183,10 @@ void store_kv(ConstView x, std::int64_t kv_heads, std::int64_t first, DType dtyp
       std::byte* target = block + (h * kKvBlock + position % kKvBlock) * bytes;
       const float* source = x.row(r) + h * dim;
       if (dtype == DType::bf16) {
-        kReference.narrow_bf16(source, dim, target);
+        for (std::int64_t d = 0; d < dim; ++d) {
+          const bf16 value = to_bf16(source[d]);
+          std::memcpy(target + d * 2, &value.bits, sizeof value.bits);
+        }
       } else {
         std::memcpy(target, source, static_cast<std::size_t>(bytes));
       }

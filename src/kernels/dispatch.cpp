@@ -17,7 +17,7 @@ struct Set {
 /// Best first.
 std::vector<Set> sets() {
   std::vector<Set> list;
-#if defined(SIGHTLINE_AVX2_TODO)
+#if defined(__x86_64__)
   const CpuFeatures& cpu = cpu_features();
   list.push_back({&kAvx2, cpu.avx2 && cpu.fma && cpu.f16c});
 #endif

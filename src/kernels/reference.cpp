@@ -27,13 +27,6 @@ void widen_values(DType dtype, const std::byte* source, std::int64_t n, float* o
   for (std::int64_t k = 0; k < n; ++k) out[k] = element(dtype, source, k);
 }
 
-void narrow_values(const float* source, std::int64_t n, std::byte* out) {
-  for (std::int64_t k = 0; k < n; ++k) {
-    const bf16 value = to_bf16(source[k]);
-    std::memcpy(out + k * 2, &value.bits, 2);
-  }
-}
-
 double dot(const float* a, const float* b, std::int64_t n) {
   double sum = 0;
   for (std::int64_t k = 0; k < n; ++k) sum += static_cast<double>(a[k]) * static_cast<double>(b[k]);
@@ -238,7 +231,6 @@ const Kernels kReference = {
     .needs = "",
     .lanes = 1,
     .widen = widen_values,
-    .narrow_bf16 = narrow_values,
     .dot_panel = dot_panel,
     .dot_stored = dot_stored,
     .mix_panel = mix_panel,

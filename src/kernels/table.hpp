@@ -77,9 +77,7 @@ struct Kernels {
   std::string_view needs;
   std::int64_t lanes = 1;  ///< panels are padded to a multiple of it
 
-  // Storage types.
   void (*widen)(DType dtype, const std::byte* source, std::int64_t n, float* out) = nullptr;
-  void (*narrow_bf16)(const float* source, std::int64_t n, std::byte* out) = nullptr;
 
   // Products.
   void (*dot_panel)(const DotPanel& p) = nullptr;

@@ -1,0 +1,270 @@
+// Included once by every vector set, inside its region, after its Vec: products of panels. Register
+// tiles are templates over their rows and columns; every element is summed in the order that
+// table.hpp promises, whatever the tile.
+
+template <int R, int O>
+inline void reduce_tile(const Vec (&sums)[R][O], float* c, std::int64_t c_stride, bool accumulate) {
+  for (int r = 0; r < R; ++r) {
+    const Vec none = Vec::zero();
+    Vec::reduce4(sums[r][0], O > 1 ? sums[r][O > 1 ? 1 : 0] : none,
+                 O > 2 ? sums[r][O > 2 ? 2 : 0] : none, O > 3 ? sums[r][O > 3 ? 3 : 0] : none,
+                 c + r * c_stride, O, accumulate);
+  }
+}
+
+template <int R, int O>
+inline void dot_tile(const DotPanel& p, std::int64_t row, std::int64_t col) {
+  const float* a = p.a + row * p.a_stride;
+  const float* b = p.b + col * p.b_stride;
+  Vec sums[R][O];
+  for (int r = 0; r < R; ++r) {
+    for (int o = 0; o < O; ++o) sums[r][o] = Vec::zero();
+  }
+  for (std::int64_t k = 0; k < p.depth; k += Vec::kLanes) {
+    Vec x[R];
+    for (int r = 0; r < R; ++r) x[r] = Vec::load(a + r * p.a_stride + k);
+    for (int o = 0; o < O; ++o) {
+      const Vec w = Vec::load(b + o * p.b_stride + k);
+      for (int r = 0; r < R; ++r) sums[r][o] = Vec::fma(x[r], w, sums[r][o]);
+    }
+  }
+  reduce_tile<R, O>(sums, p.c + row * p.c_stride + col, p.c_stride, p.accumulate);
+}
+
+template <int R>
+inline void dot_rows(const DotPanel& p, std::int64_t row) {
+  std::int64_t col = 0;
+  for (; col + 4 <= p.cols; col += 4) dot_tile<R, 4>(p, row, col);
+  switch (p.cols - col) {
+    case 3:
+      return dot_tile<R, 3>(p, row, col);
+    case 2:
+      return dot_tile<R, 2>(p, row, col);
+    case 1:
+      return dot_tile<R, 1>(p, row, col);
+    default:
+      return;
+  }
+}
+
+void dot_panel(const DotPanel& p) {
+  std::int64_t row = 0;
+  for (; row + 3 <= p.rows; row += 3) dot_rows<3>(p, row);
+  if (p.rows - row == 2) dot_rows<2>(p, row);
+  if (p.rows - row == 1) dot_rows<1>(p, row);
+}
+
+/// One step of the rows against O stored weight rows, each `row_bytes` after the other.
+template <int R, int O, DType D>
+inline void stored_tile(const DotStored& p, const std::byte* w, std::int64_t first,
+                        std::int64_t depth, float* y) {
+  constexpr std::int64_t kSize = dtype_size(D);
+  const std::int64_t row_bytes = p.in * kSize;
+  const float* x = p.x + first;
+  w += first * kSize;
+  Vec sums[R][O];
+  for (int r = 0; r < R; ++r) {
+    for (int o = 0; o < O; ++o) sums[r][o] = Vec::zero();
+  }
+  std::int64_t k = 0;
+  for (; k + Vec::kLanes <= depth; k += Vec::kLanes) {
+    Vec row[R];
+    for (int r = 0; r < R; ++r) row[r] = Vec::load(x + r * p.x_stride + k);
+    for (int o = 0; o < O; ++o) {
+      const Vec weight = Vec::load_stored<D>(w + o * row_bytes + k * kSize);
+      for (int r = 0; r < R; ++r) sums[r][o] = Vec::fma(row[r], weight, sums[r][o]);
+    }
+  }
+  if (k < depth) {
+    for (int o = 0; o < O; ++o) {
+      std::byte rest[Vec::kLanes * kSize] = {};
+      __builtin_memcpy(rest, w + o * row_bytes + k * kSize,
+                       static_cast<std::size_t>((depth - k) * kSize));
+      const Vec weight = Vec::load_stored<D>(rest);
+      for (int r = 0; r < R; ++r) {
+        sums[r][o] =
+            Vec::fma(Vec::load_first(x + r * p.x_stride + k, depth - k), weight, sums[r][o]);
+      }
+    }
+  }
+  reduce_tile<R, O>(sums, y, p.y_stride, first > 0);
+}
+
+template <int R, int O, DType D>
+inline void stored_outs(const DotStored& p, std::int64_t out) {
+  const std::byte* w = p.w + out * p.in * dtype_size(D);
+  for (std::int64_t first = 0; first < p.in; first += kDotStep) {
+    const std::int64_t depth = p.in - first < kDotStep ? p.in - first : kDotStep;
+    stored_tile<R, O, D>(p, w, first, depth, p.y + out);
+  }
+}
+
+template <int R, DType D>
+inline void stored_rows(const DotStored& p) {
+  std::int64_t out = 0;
+  for (; out + 4 <= p.outs; out += 4) stored_outs<R, 4, D>(p, out);
+  for (; out < p.outs; ++out) stored_outs<R, 1, D>(p, out);
+  if (p.bias == nullptr) return;
+  for (int r = 0; r < R; ++r) {
+    for (std::int64_t o = 0; o < p.outs; ++o) p.y[r * p.y_stride + o] += p.bias[o];
+  }
+}
+
+template <DType D>
+inline void stored_type(const DotStored& p) {
+  if (p.rows == 1) return stored_rows<1, D>(p);
+  if (p.rows == 2) return stored_rows<2, D>(p);
+  stored_rows<3, D>(p);
+}
+
+void dot_stored(const DotStored& p) {
+  if (p.dtype == DType::bf16) return stored_type<DType::bf16>(p);
+  if (p.dtype == DType::f16) return stored_type<DType::f16>(p);
+  stored_type<DType::f32>(p);
+}
+
+template <DType D>
+inline void widen_type(const std::byte* source, std::int64_t n, float* out) {
+  constexpr std::int64_t kSize = dtype_size(D);
+  std::int64_t k = 0;
+  for (; k + Vec::kLanes <= n; k += Vec::kLanes)
+    Vec::load_stored<D>(source + k * kSize).store(out + k);
+  if (k == n) return;
+  std::byte rest[Vec::kLanes * kSize] = {};
+  __builtin_memcpy(rest, source + k * kSize, static_cast<std::size_t>((n - k) * kSize));
+  Vec::load_stored<D>(rest).store_first(out + k, n - k);
+}
+
+void widen_values(DType dtype, const std::byte* source, std::int64_t n, float* out) {
+  if (dtype == DType::bf16) return widen_type<DType::bf16>(source, n, out);
+  if (dtype == DType::f16) return widen_type<DType::f16>(source, n, out);
+  widen_type<DType::f32>(source, n, out);
+}
+
+/// R rows, V vectors of columns; with `count` < V·kLanes (V = 1) only the first `count` columns.
+template <int R, int V>
+inline void mix_tile(const MixPanel& p, std::int64_t row, std::int64_t col, std::int64_t count) {
+  const float* a = p.a + row * p.a_row;
+  const float* b = p.b + col;
+  float* c = p.c + row * p.c_stride + col;
+  const bool whole = count == V * Vec::kLanes;
+  Vec sums[R][V];
+  for (int r = 0; r < R; ++r) {
+    const float keep = p.row_scale != nullptr ? p.row_scale[row + r] : p.scale;
+    for (int v = 0; v < V; ++v) {
+      const float* old = c + r * p.c_stride + v * Vec::kLanes;
+      sums[r][v] = Vec::zero();
+      if (keep != 0.0F)
+        sums[r][v] = Vec::mul(whole ? Vec::load(old) : Vec::load_first(old, count), Vec::all(keep));
+    }
+  }
+  for (std::int64_t k = 0; k < p.depth; ++k) {
+    Vec line[V];
+    for (int v = 0; v < V; ++v) {
+      const float* from = b + k * p.b_stride + v * Vec::kLanes;
+      line[v] = whole ? Vec::load(from) : Vec::load_first(from, count);
+    }
+    for (int r = 0; r < R; ++r) {
+      const Vec factor = Vec::all(a[r * p.a_row + k * p.a_col]);
+      for (int v = 0; v < V; ++v) sums[r][v] = Vec::fma(factor, line[v], sums[r][v]);
+    }
+  }
+  for (int r = 0; r < R; ++r) {
+    for (int v = 0; v < V; ++v) {
+      float* target = c + r * p.c_stride + v * Vec::kLanes;
+      if (whole)
+        sums[r][v].store(target);
+      else
+        sums[r][v].store_first(target, count);
+    }
+  }
+}
+
+template <int R, int V>
+inline void mix_rows(const MixPanel& p, std::int64_t row) {
+  std::int64_t col = 0;
+  for (; col + V * Vec::kLanes <= p.cols; col += V * Vec::kLanes)
+    mix_tile<R, V>(p, row, col, V * Vec::kLanes);
+  for (; col < p.cols; col += Vec::kLanes) {
+    mix_tile<R, 1>(p, row, col, p.cols - col < Vec::kLanes ? p.cols - col : Vec::kLanes);
+  }
+}
+
+void mix_panel(const MixPanel& p) {
+  std::int64_t row = 0;
+  for (; row + 6 <= p.rows; row += 6) mix_rows<6, 2>(p, row);
+  switch (p.rows - row) {
+    case 5:
+      return mix_rows<5, 2>(p, row);
+    case 4:
+      return mix_rows<4, 2>(p, row);
+    case 3:
+      return mix_rows<3, 4>(p, row);
+    case 2:
+      return mix_rows<2, 4>(p, row);
+    case 1:
+      return mix_rows<1, 4>(p, row);
+    default:
+      return;
+  }
+}
+
+/// Both products with the old state in one pass over it, the update in a second: o = decay·Sᵀq +
+/// (k·q) d.
+void delta_step(const DeltaStep& p) {
+  constexpr int kVecs = kDeltaColumns / Vec::kLanes;
+  Vec seen[kVecs];
+  Vec asked[kVecs];
+  for (int v = 0; v < kVecs; ++v) seen[v] = asked[v] = Vec::zero();
+  float overlap = 0;
+  for (std::int64_t k = 0; k < p.key_dim; ++k) {
+    const Vec key = Vec::all(p.k[k]);
+    const Vec query = Vec::all(p.q[k]);
+    overlap += p.k[k] * p.q[k];
+    for (int v = 0; v < kVecs; ++v) {
+      const Vec state = Vec::load(p.state + k * kDeltaColumns + v * Vec::kLanes);
+      seen[v] = Vec::fma(state, key, seen[v]);
+      asked[v] = Vec::fma(state, query, asked[v]);
+    }
+  }
+  const Vec decay = Vec::all(p.decay);
+  Vec change[kVecs];
+  for (int v = 0; v < kVecs; ++v) {
+    const Vec error = Vec::sub(Vec::load(p.v + v * Vec::kLanes), Vec::mul(decay, seen[v]));
+    change[v] = Vec::mul(Vec::all(p.beta), error);
+    Vec::fma(Vec::all(overlap), change[v], Vec::mul(decay, asked[v]))
+        .store(p.out + v * Vec::kLanes);
+  }
+  for (std::int64_t k = 0; k < p.key_dim; ++k) {
+    const Vec key = Vec::all(p.k[k]);
+    for (int v = 0; v < kVecs; ++v) {
+      float* state = p.state + k * kDeltaColumns + v * Vec::kLanes;
+      Vec::fma(key, change[v], Vec::mul(decay, Vec::load(state))).store(state);
+    }
+  }
+}
+
+/// The table of a set whose entries are all the functions of the .inc.hpp files.
+constexpr Kernels make_table(std::string_view name, std::string_view needs) {
+  return {.name = name,
+          .needs = needs,
+          .lanes = Vec::kLanes,
+          .widen = widen_values,
+          .dot_panel = dot_panel,
+          .dot_stored = dot_stored,
+          .mix_panel = mix_panel,
+          .softmax_step = softmax_step,
+          .delta_step = delta_step,
+          .decay_row = decay_row,
+          .l2_norm = l2_norm,
+          .conv_silu = conv_silu,
+          .rms_norm = rms_norm,
+          .rms_norm_gated = rms_norm_gated,
+          .layer_norm = layer_norm,
+          .add = add,
+          .silu_mul = silu_mul,
+          .sigmoid_mul = sigmoid_mul,
+          .gelu_tanh = gelu_tanh,
+          .gelu_erf = gelu_erf,
+          .rope = rope};
+}

@@ -1,0 +1,138 @@
+// Included once by every vector set, inside its region: the loops over one row. Plain loops that
+// the compiler vectorises; sums run in a fixed number of strands and end in a fixed tree.
+
+constexpr std::int64_t kStrands = 8;
+
+inline double tree_sum(const double* s) {
+  return ((s[0] + s[1]) + (s[2] + s[3])) + ((s[4] + s[5]) + (s[6] + s[7]));
+}
+
+/// Sum of (x - center)^2 in double precision.
+inline double sum_of_squares(const float* x, std::int64_t n, double center) {
+  double strands[kStrands] = {};
+  std::int64_t k = 0;
+  for (; k + kStrands <= n; k += kStrands) {
+    for (std::int64_t s = 0; s < kStrands; ++s) {
+      const double d = static_cast<double>(x[k + s]) - center;
+      strands[s] += d * d;
+    }
+  }
+  for (std::int64_t s = 0; k < n; ++k, ++s) {
+    const double d = static_cast<double>(x[k]) - center;
+    strands[s] += d * d;
+  }
+  return tree_sum(strands);
+}
+
+inline double sum_of(const float* x, std::int64_t n) {
+  double strands[kStrands] = {};
+  std::int64_t k = 0;
+  for (; k + kStrands <= n; k += kStrands) {
+    for (std::int64_t s = 0; s < kStrands; ++s) strands[s] += static_cast<double>(x[k + s]);
+  }
+  for (std::int64_t s = 0; k < n; ++k, ++s) strands[s] += static_cast<double>(x[k]);
+  return tree_sum(strands);
+}
+
+inline float inverse_root_mean(const float* x, std::int64_t n, float eps) {
+  const double mean = sum_of_squares(x, n, 0) / static_cast<double>(n);
+  return static_cast<float>(1.0 / __builtin_sqrt(mean + static_cast<double>(eps)));
+}
+
+void rms_norm(const float* x, const float* weight, float offset, float eps, std::int64_t n,
+              float* y) {
+  const float factor = inverse_root_mean(x, n, eps);
+  for (std::int64_t k = 0; k < n; ++k) y[k] = (x[k] * factor) * (offset + weight[k]);
+}
+
+void rms_norm_gated(const float* x, const float* gate, const float* weight, float eps,
+                    std::int64_t n, float* y) {
+  const float factor = inverse_root_mean(x, n, eps);
+  for (std::int64_t k = 0; k < n; ++k)
+    y[k] = ((x[k] * factor) * weight[k]) * (gate[k] * sigmoid_of(gate[k]));
+}
+
+void layer_norm(const float* x, const float* weight, const float* bias, float eps, std::int64_t n,
+                float* y) {
+  const double mean = sum_of(x, n) / static_cast<double>(n);
+  const double variance = sum_of_squares(x, n, mean) / static_cast<double>(n);
+  const double factor = 1.0 / __builtin_sqrt(variance + static_cast<double>(eps));
+  for (std::int64_t k = 0; k < n; ++k) {
+    const auto normed = static_cast<float>((static_cast<double>(x[k]) - mean) * factor);
+    y[k] = normed * weight[k] + bias[k];
+  }
+}
+
+void l2_norm(const float* x, std::int64_t n, float scale, float* y) {
+  constexpr double kEps = 1e-6;  // specification 7.2
+  const auto factor = static_cast<float>(static_cast<double>(scale) /
+                                         __builtin_sqrt(sum_of_squares(x, n, 0) + kEps));
+  for (std::int64_t k = 0; k < n; ++k) y[k] = x[k] * factor;
+}
+
+void add(const float* a, const float* b, std::int64_t n, float* y) {
+  for (std::int64_t k = 0; k < n; ++k) y[k] = a[k] + b[k];
+}
+void silu_mul(const float* gate, const float* up, std::int64_t n, float* y) {
+  for (std::int64_t k = 0; k < n; ++k) y[k] = (gate[k] * sigmoid_of(gate[k])) * up[k];
+}
+void sigmoid_mul(const float* gate, const float* x, std::int64_t n, float* y) {
+  for (std::int64_t k = 0; k < n; ++k) y[k] = x[k] * sigmoid_of(gate[k]);
+}
+void gelu_tanh(const float* x, std::int64_t n, float* y) {
+  for (std::int64_t k = 0; k < n; ++k) y[k] = gelu_tanh_of(x[k]);
+}
+void gelu_erf(const float* x, std::int64_t n, float* y) {
+  for (std::int64_t k = 0; k < n; ++k) y[k] = gelu_erf_of(x[k]);
+}
+
+void rope(float* x, const float* cos, const float* sin, std::int64_t half) {
+  for (std::int64_t k = 0; k < half; ++k) {
+    const float low = x[k];
+    const float high = x[k + half];
+    x[k] = low * cos[k] - high * sin[k];
+    x[k + half] = high * cos[k] + low * sin[k];
+  }
+}
+
+void conv_silu(const float* const* rows, const float* taps, std::int64_t taps_stride,
+               std::int64_t width, std::int64_t n, float* y) {
+  for (std::int64_t c = 0; c < n; ++c) y[c] = taps[c] * rows[0][c];
+  for (std::int64_t j = 1; j < width; ++j) {
+    const float* row = rows[j];
+    const float* tap = taps + j * taps_stride;
+    for (std::int64_t c = 0; c < n; ++c) y[c] += tap[c] * row[c];
+  }
+  for (std::int64_t c = 0; c < n; ++c) y[c] = y[c] * sigmoid_of(y[c]);
+}
+
+void decay_row(double at, const double* sums, std::int64_t n, float* out) {
+  for (std::int64_t j = 0; j < n; ++j) out[j] = exp_of(static_cast<float>(at - sums[j]));
+}
+
+float softmax_step(float* scores, std::int64_t n, std::int64_t padded, float scale, float* max,
+                   float* sum) {
+  constexpr std::int64_t kWide = 16;  // padded is a multiple of it
+  for (std::int64_t p = 0; p < n; ++p) scores[p] *= scale;
+  for (std::int64_t p = n; p < padded; ++p) scores[p] = -__builtin_inff();
+  float tops[kWide];
+  for (std::int64_t s = 0; s < kWide; ++s) tops[s] = *max;
+  for (std::int64_t p = 0; p < padded; p += kWide) {
+    for (std::int64_t s = 0; s < kWide; ++s)
+      tops[s] = scores[p + s] > tops[s] ? scores[p + s] : tops[s];
+  }
+  float top = tops[0];
+  for (std::int64_t s = 1; s < kWide; ++s) top = tops[s] > top ? tops[s] : top;
+  for (std::int64_t p = 0; p < padded; ++p) scores[p] = exp_of(scores[p] - top);
+  float sums[kWide] = {};
+  for (std::int64_t p = 0; p < padded; p += kWide) {
+    for (std::int64_t s = 0; s < kWide; ++s) sums[s] += scores[p + s];
+  }
+  for (std::int64_t width = kWide / 2; width > 0; width /= 2) {
+    for (std::int64_t s = 0; s < width; ++s) sums[s] += sums[s + width];
+  }
+  const float keep = exp_of(*max - top);
+  *sum = *sum * keep + sums[0];
+  *max = top;
+  return keep;
+}

@@ -1,0 +1,89 @@
+// The AVX2 set: eight float lanes, fused multiply-add, F16C.
+#if defined(__x86_64__)
+
+#include <immintrin.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "kernels/table.hpp"
+#include "kernels/target.hpp"
+
+SIGHTLINE_TARGET_BEGIN("avx2,fma,f16c")
+
+namespace sightline::kernels {
+namespace {
+
+#define SIGHTLINE_INLINE [[gnu::always_inline]] static inline
+
+/// Eight floats. Loads and stores need no alignment.
+struct Vec {
+  static constexpr std::int64_t kLanes = 8;
+  __m256 v;
+
+  SIGHTLINE_INLINE Vec zero() { return {_mm256_setzero_ps()}; }
+  SIGHTLINE_INLINE Vec all(float x) { return {_mm256_set1_ps(x)}; }
+  SIGHTLINE_INLINE Vec load(const float* p) { return {_mm256_loadu_ps(p)}; }
+  SIGHTLINE_INLINE Vec mul(Vec a, Vec b) { return {_mm256_mul_ps(a.v, b.v)}; }
+  SIGHTLINE_INLINE Vec sub(Vec a, Vec b) { return {_mm256_sub_ps(a.v, b.v)}; }
+  SIGHTLINE_INLINE Vec fma(Vec a, Vec b, Vec c) { return {_mm256_fmadd_ps(a.v, b.v, c.v)}; }
+
+  /// The first `count` lanes (1 to 8) set, in the form that masked loads and stores take.
+  SIGHTLINE_INLINE __m256i first(std::int64_t count) {
+    const __m256i lane = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
+    return _mm256_cmpgt_epi32(_mm256_set1_epi32(static_cast<int>(count)), lane);
+  }
+  /// The other lanes are zero and not read.
+  SIGHTLINE_INLINE Vec load_first(const float* p, std::int64_t count) {
+    return {_mm256_maskload_ps(p, first(count))};
+  }
+  [[gnu::always_inline]] inline void store(float* p) const { _mm256_storeu_ps(p, v); }
+  [[gnu::always_inline]] inline void store_first(float* p, std::int64_t count) const {
+    _mm256_maskstore_ps(p, first(count), v);
+  }
+
+  /// Eight stored values, widened exactly.
+  template <DType D>
+  SIGHTLINE_INLINE Vec load_stored(const std::byte* p) {
+    if constexpr (D == DType::f32) {
+      return {_mm256_loadu_ps(reinterpret_cast<const float*>(p))};
+    } else {
+      const __m128i bits = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
+      if constexpr (D == DType::f16) return {_mm256_cvtph_ps(bits)};
+      return {_mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(bits), 16))};
+    }
+  }
+
+  /// c[i] (+)= the sum of the lanes of the i-th vector, for i < count <= 4:
+  /// ((l0 + l1) + (l2 + l3)) + ((l4 + l5) + (l6 + l7)).
+  SIGHTLINE_INLINE void reduce4(Vec a, Vec b, Vec c, Vec d, float* out, int count,
+                                bool accumulate) {
+    const __m256 pairs = _mm256_hadd_ps(_mm256_hadd_ps(a.v, b.v), _mm256_hadd_ps(c.v, d.v));
+    __m128 sums = _mm_add_ps(_mm256_castps256_ps128(pairs), _mm256_extractf128_ps(pairs, 1));
+    if (count == 4) {
+      if (accumulate) sums = _mm_add_ps(_mm_loadu_ps(out), sums);
+      return _mm_storeu_ps(out, sums);
+    }
+    alignas(16) float values[4];
+    _mm_store_ps(values, sums);
+    for (int i = 0; i < count; ++i) out[i] = accumulate ? out[i] + values[i] : values[i];
+  }
+};
+
+// Blank lines keep the order: each file uses the ones before it.
+#include "kernels/math.inc.hpp"
+
+#include "kernels/rows.inc.hpp"
+
+#include "kernels/panels.inc.hpp"
+
+}  // namespace
+
+const Kernels kAvx2 = make_table("avx2", "avx2 fma f16c");
+
+}  // namespace sightline::kernels
+
+SIGHTLINE_TARGET_END
+
+#endif  // defined(__x86_64__)
