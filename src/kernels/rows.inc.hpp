@@ -47,9 +47,17 @@ void rms_norm(const float* x, const float* weight, float offset, float eps, std:
 
 void rms_norm_gated(const float* x, const float* gate, const float* weight, float eps,
                     std::int64_t n, float* y) {
-  const float factor = inverse_root_mean(x, n, eps);
-  for (std::int64_t k = 0; k < n; ++k)
-    y[k] = ((x[k] * factor) * weight[k]) * (gate[k] * sigmoid_of(gate[k]));
+  const Vec factor = Vec::all(inverse_root_mean(x, n, eps));
+  std::int64_t k = 0;
+  for (; k + Vec::kLanes <= n; k += Vec::kLanes) {
+    const Vec normed = Vec::mul(Vec::mul(Vec::load(x + k), factor), Vec::load(weight + k));
+    Vec::mul(normed, Silu{}(Vec::load(gate + k))).store(y + k);
+  }
+  if (k == n) return;
+  const std::int64_t rest = n - k;
+  const Vec normed =
+      Vec::mul(Vec::mul(Vec::load_first(x + k, rest), factor), Vec::load_first(weight + k, rest));
+  Vec::mul(normed, Silu{}(Vec::load_first(gate + k, rest))).store_first(y + k, rest);
 }
 
 void layer_norm(const float* x, const float* weight, const float* bias, float eps, std::int64_t n,
@@ -74,17 +82,13 @@ void add(const float* a, const float* b, std::int64_t n, float* y) {
   for (std::int64_t k = 0; k < n; ++k) y[k] = a[k] + b[k];
 }
 void silu_mul(const float* gate, const float* up, std::int64_t n, float* y) {
-  for (std::int64_t k = 0; k < n; ++k) y[k] = (gate[k] * sigmoid_of(gate[k])) * up[k];
+  map(gate, up, n, y, SiluMul{});
 }
 void sigmoid_mul(const float* gate, const float* x, std::int64_t n, float* y) {
-  for (std::int64_t k = 0; k < n; ++k) y[k] = x[k] * sigmoid_of(gate[k]);
+  map(gate, x, n, y, SigmoidMul{});
 }
-void gelu_tanh(const float* x, std::int64_t n, float* y) {
-  for (std::int64_t k = 0; k < n; ++k) y[k] = gelu_tanh_of(x[k]);
-}
-void gelu_erf(const float* x, std::int64_t n, float* y) {
-  for (std::int64_t k = 0; k < n; ++k) y[k] = gelu_erf_of(x[k]);
-}
+void gelu_tanh(const float* x, std::int64_t n, float* y) { map(x, n, y, GeluTanh{}); }
+void gelu_erf(const float* x, std::int64_t n, float* y) { map(x, n, y, GeluErf{}); }
 
 void rope(float* x, const float* cos, const float* sin, std::int64_t half) {
   for (std::int64_t k = 0; k < half; ++k) {
@@ -103,11 +107,12 @@ void conv_silu(const float* const* rows, const float* taps, std::int64_t taps_st
     const float* tap = taps + j * taps_stride;
     for (std::int64_t c = 0; c < n; ++c) y[c] += tap[c] * row[c];
   }
-  for (std::int64_t c = 0; c < n; ++c) y[c] = y[c] * sigmoid_of(y[c]);
+  map(y, n, y, Silu{});
 }
 
 void decay_row(double at, const double* sums, std::int64_t n, float* out) {
-  for (std::int64_t j = 0; j < n; ++j) out[j] = exp_of(static_cast<float>(at - sums[j]));
+  for (std::int64_t j = 0; j < n; ++j) out[j] = static_cast<float>(at - sums[j]);
+  map(out, n, out, ExpShifted{Vec::zero()});
 }
 
 float softmax_step(float* scores, std::int64_t n, std::int64_t padded, float scale, float* max,
@@ -123,7 +128,7 @@ float softmax_step(float* scores, std::int64_t n, std::int64_t padded, float sca
   }
   float top = tops[0];
   for (std::int64_t s = 1; s < kWide; ++s) top = tops[s] > top ? tops[s] : top;
-  for (std::int64_t p = 0; p < padded; ++p) scores[p] = exp_of(scores[p] - top);
+  map(scores, padded, scores, ExpShifted{Vec::all(top)});
   float sums[kWide] = {};
   for (std::int64_t p = 0; p < padded; p += kWide) {
     for (std::int64_t s = 0; s < kWide; ++s) sums[s] += scores[p + s];

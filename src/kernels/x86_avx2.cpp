@@ -25,9 +25,35 @@ struct Vec {
   SIGHTLINE_INLINE Vec zero() { return {_mm256_setzero_ps()}; }
   SIGHTLINE_INLINE Vec all(float x) { return {_mm256_set1_ps(x)}; }
   SIGHTLINE_INLINE Vec load(const float* p) { return {_mm256_loadu_ps(p)}; }
+  SIGHTLINE_INLINE Vec add(Vec a, Vec b) { return {_mm256_add_ps(a.v, b.v)}; }
+  SIGHTLINE_INLINE Vec div(Vec a, Vec b) { return {_mm256_div_ps(a.v, b.v)}; }
   SIGHTLINE_INLINE Vec mul(Vec a, Vec b) { return {_mm256_mul_ps(a.v, b.v)}; }
   SIGHTLINE_INLINE Vec sub(Vec a, Vec b) { return {_mm256_sub_ps(a.v, b.v)}; }
   SIGHTLINE_INLINE Vec fma(Vec a, Vec b, Vec c) { return {_mm256_fmadd_ps(a.v, b.v, c.v)}; }
+
+  // A NaN in x stays: these instructions return their second operand then.
+  SIGHTLINE_INLINE Vec at_least(Vec x, Vec low) { return {_mm256_max_ps(low.v, x.v)}; }
+  SIGHTLINE_INLINE Vec at_most(Vec x, Vec high) { return {_mm256_min_ps(high.v, x.v)}; }
+  SIGHTLINE_INLINE Vec absolute(Vec x) { return {_mm256_andnot_ps(_mm256_set1_ps(-0.0F), x.v)}; }
+  /// By the sign bit of x.
+  SIGHTLINE_INLINE Vec if_negative(Vec x, Vec yes, Vec no) {
+    return {_mm256_blendv_ps(no.v, yes.v, x.v)};
+  }
+  /// x with the lower 12 bits of its significand cleared: its square is exact.
+  SIGHTLINE_INLINE Vec upper_half(Vec x) {
+    return {_mm256_and_ps(x.v, _mm256_castsi256_ps(_mm256_set1_epi32(-4096)))};
+  }
+  /// f 2^n for integers n in [-151, 129], in two factors: each is a normal number, and the result
+  /// is rounded once.
+  SIGHTLINE_INLINE Vec times_power(Vec f, Vec n) {
+    const __m256i exponent = _mm256_cvtps_epi32(n.v);
+    const __m256i half = _mm256_srai_epi32(exponent, 1);
+    return mul(mul(f, power(half)), power(_mm256_sub_epi32(exponent, half)));
+  }
+  SIGHTLINE_INLINE Vec power(__m256i exponent) {
+    return {_mm256_castsi256_ps(
+        _mm256_slli_epi32(_mm256_add_epi32(exponent, _mm256_set1_epi32(127)), 23))};
+  }
 
   /// The first `count` lanes (1 to 8) set, in the form that masked loads and stores take.
   SIGHTLINE_INLINE __m256i first(std::int64_t count) {
