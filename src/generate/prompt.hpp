@@ -26,8 +26,8 @@ namespace sightline::generate {
 struct PromptPicture {
   image::Picture picture;
   image::DecodeReport report;
-  std::string name;
-  std::string where;  ///< JSON path of the message part
+  std::string name, format;  ///< format as the file has it, "RGB" for raw pixels
+  std::string where;         ///< JSON path of the message part
   std::int64_t first_token = 0;
   double decode_ms = 0;
 };

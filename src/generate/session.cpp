@@ -35,7 +35,7 @@ std::vector<PictureReport> picture_reports(const Prompt& prompt) {
   for (const generate::PromptPicture& picture : prompt.pictures) {
     PictureReport report;
     report.name = picture.name;
-    report.format = image::format_name(picture.report.format);
+    report.format = picture.format;
     report.original = {picture.picture.original_height, picture.picture.original_width};
     report.resized = {picture.picture.resized.height, picture.picture.resized.width};
     report.grid = {picture.picture.grid.t, picture.picture.grid.h, picture.picture.grid.w};
