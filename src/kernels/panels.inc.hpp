@@ -54,11 +54,38 @@ void dot_panel(const DotPanel& p) {
   if (p.rows - row == 1) dot_rows<1>(p, row);
 }
 
-/// One step of the rows against O stored weight rows, each `row_bytes` after the other.
+/// Adds the products of Vec::kLanes elements of R rows and O stored weight rows.
+template <int R, int O, DType D>
+inline void stored_lanes(const float* x, std::int64_t x_stride, const std::byte* w,
+                         std::int64_t row_bytes, Vec (&sums)[R][O]) {
+  Vec row[R];
+  for (int r = 0; r < R; ++r) row[r] = Vec::load(x + r * x_stride);
+  for (int o = 0; o < O; ++o) {
+    const Vec weight = Vec::load_stored<D>(w + o * row_bytes);
+    for (int r = 0; r < R; ++r) sums[r][o] = Vec::fma(row[r], weight, sums[r][o]);
+  }
+}
+
+/// The same for the `count` elements at the end of a row.
+template <int R, int O, DType D>
+inline void stored_rest(const float* x, std::int64_t x_stride, const std::byte* w,
+                        std::int64_t row_bytes, std::int64_t count, Vec (&sums)[R][O]) {
+  constexpr std::int64_t kSize = dtype_size(D);
+  for (int o = 0; o < O; ++o) {
+    std::byte rest[Vec::kLanes * kSize] = {};
+    __builtin_memcpy(rest, w + o * row_bytes, static_cast<std::size_t>(count * kSize));
+    const Vec weight = Vec::load_stored<D>(rest);
+    for (int r = 0; r < R; ++r)
+      sums[r][o] = Vec::fma(Vec::load_first(x + r * x_stride, count), weight, sums[r][o]);
+  }
+}
+
+/// One step of the rows against O stored weight rows; fetches the O rows after them, line by line.
 template <int R, int O, DType D>
 inline void stored_tile(const DotStored& p, const std::byte* w, std::int64_t first,
                         std::int64_t depth, float* y) {
   constexpr std::int64_t kSize = dtype_size(D);
+  constexpr std::int64_t kLine = 64 / kSize;  // elements of a cache line
   const std::int64_t row_bytes = p.in * kSize;
   const float* x = p.x + first;
   w += first * kSize;
@@ -67,26 +94,22 @@ inline void stored_tile(const DotStored& p, const std::byte* w, std::int64_t fir
     for (int o = 0; o < O; ++o) sums[r][o] = Vec::zero();
   }
   std::int64_t k = 0;
+  for (; k + kLine <= depth; k += kLine) {
+    // An address, not a pointer: it may lie behind the last weight, and prefetching never faults.
+    const std::uintptr_t ahead = reinterpret_cast<std::uintptr_t>(w + k * kSize) +
+                                 static_cast<std::uintptr_t>(O * row_bytes);
+    for (int o = 0; o < O; ++o) {
+      __builtin_prefetch(
+          reinterpret_cast<const void*>(ahead + static_cast<std::uintptr_t>(o * row_bytes)), 0, 2);
+    }
+    for (std::int64_t l = 0; l < kLine; l += Vec::kLanes) {
+      stored_lanes<R, O, D>(x + k + l, p.x_stride, w + (k + l) * kSize, row_bytes, sums);
+    }
+  }
   for (; k + Vec::kLanes <= depth; k += Vec::kLanes) {
-    Vec row[R];
-    for (int r = 0; r < R; ++r) row[r] = Vec::load(x + r * p.x_stride + k);
-    for (int o = 0; o < O; ++o) {
-      const Vec weight = Vec::load_stored<D>(w + o * row_bytes + k * kSize);
-      for (int r = 0; r < R; ++r) sums[r][o] = Vec::fma(row[r], weight, sums[r][o]);
-    }
+    stored_lanes<R, O, D>(x + k, p.x_stride, w + k * kSize, row_bytes, sums);
   }
-  if (k < depth) {
-    for (int o = 0; o < O; ++o) {
-      std::byte rest[Vec::kLanes * kSize] = {};
-      __builtin_memcpy(rest, w + o * row_bytes + k * kSize,
-                       static_cast<std::size_t>((depth - k) * kSize));
-      const Vec weight = Vec::load_stored<D>(rest);
-      for (int r = 0; r < R; ++r) {
-        sums[r][o] =
-            Vec::fma(Vec::load_first(x + r * p.x_stride + k, depth - k), weight, sums[r][o]);
-      }
-    }
-  }
+  if (k < depth) stored_rest<R, O, D>(x + k, p.x_stride, w + k * kSize, row_bytes, depth - k, sums);
   reduce_tile<R, O>(sums, y, p.y_stride, first > 0);
 }
 
