@@ -80,28 +80,33 @@ inline void stored_rest(const float* x, std::int64_t x_stride, const std::byte* 
   }
 }
 
-/// One step of the rows against O stored weight rows; fetches the O rows after them, line by line.
+/// Fetches the line of the O weight rows that follow these O. The address may lie behind the last
+/// weight (so it is not computed as a pointer); prefetching never faults.
+template <int O>
+inline void fetch_rows(const std::byte* w, std::int64_t row_bytes) {
+  const auto here = reinterpret_cast<std::uintptr_t>(w);
+  for (int o = O; o < 2 * O; ++o) {
+    __builtin_prefetch(
+        reinterpret_cast<const void*>(here + static_cast<std::uintptr_t>(o * row_bytes)), 0, 2);
+  }
+}
+
+/// One step of the rows against O stored weight rows; the first rows fetch the weights after them.
 template <int R, int O, DType D>
-inline void stored_tile(const DotStored& p, const std::byte* w, std::int64_t first,
-                        std::int64_t depth, float* y) {
+inline void stored_tile(const DotStored& p, std::int64_t row, std::int64_t out, std::int64_t first,
+                        std::int64_t depth) {
   constexpr std::int64_t kSize = dtype_size(D);
   constexpr std::int64_t kLine = 64 / kSize;  // elements of a cache line
   const std::int64_t row_bytes = p.in * kSize;
-  const float* x = p.x + first;
-  w += first * kSize;
+  const std::byte* w = p.w + (out * p.in + first) * kSize;
+  const float* x = p.x + row * p.x_stride + first;
   Vec sums[R][O];
   for (int r = 0; r < R; ++r) {
     for (int o = 0; o < O; ++o) sums[r][o] = Vec::zero();
   }
   std::int64_t k = 0;
   for (; k + kLine <= depth; k += kLine) {
-    // An address, not a pointer: it may lie behind the last weight, and prefetching never faults.
-    const std::uintptr_t ahead = reinterpret_cast<std::uintptr_t>(w + k * kSize) +
-                                 static_cast<std::uintptr_t>(O * row_bytes);
-    for (int o = 0; o < O; ++o) {
-      __builtin_prefetch(
-          reinterpret_cast<const void*>(ahead + static_cast<std::uintptr_t>(o * row_bytes)), 0, 2);
-    }
+    if (row == 0) fetch_rows<O>(w + k * kSize, row_bytes);
     for (std::int64_t l = 0; l < kLine; l += Vec::kLanes) {
       stored_lanes<R, O, D>(x + k + l, p.x_stride, w + (k + l) * kSize, row_bytes, sums);
     }
@@ -110,34 +115,32 @@ inline void stored_tile(const DotStored& p, const std::byte* w, std::int64_t fir
     stored_lanes<R, O, D>(x + k, p.x_stride, w + k * kSize, row_bytes, sums);
   }
   if (k < depth) stored_rest<R, O, D>(x + k, p.x_stride, w + k * kSize, row_bytes, depth - k, sums);
-  reduce_tile<R, O>(sums, y, p.y_stride, first > 0);
+  reduce_tile<R, O>(sums, p.y + row * p.y_stride + out, p.y_stride, first > 0);
 }
 
-template <int R, int O, DType D>
+/// O outputs: every group of rows passes over a step of the weights while it lies in the
+/// first-level cache.
+template <int O, DType D>
 inline void stored_outs(const DotStored& p, std::int64_t out) {
-  const std::byte* w = p.w + out * p.in * dtype_size(D);
   for (std::int64_t first = 0; first < p.in; first += kDotStep) {
     const std::int64_t depth = p.in - first < kDotStep ? p.in - first : kDotStep;
-    stored_tile<R, O, D>(p, w, first, depth, p.y + out);
-  }
-}
-
-template <int R, DType D>
-inline void stored_rows(const DotStored& p) {
-  std::int64_t out = 0;
-  for (; out + 4 <= p.outs; out += 4) stored_outs<R, 4, D>(p, out);
-  for (; out < p.outs; ++out) stored_outs<R, 1, D>(p, out);
-  if (p.bias == nullptr) return;
-  for (int r = 0; r < R; ++r) {
-    for (std::int64_t o = 0; o < p.outs; ++o) p.y[r * p.y_stride + o] += p.bias[o];
+    std::int64_t row = 0;
+    const auto rest = [&] { return p.rows - row; };
+    for (; rest() >= 3 && rest() != 4; row += 3) stored_tile<3, O, D>(p, row, out, first, depth);
+    for (; rest() >= 2; row += 2) stored_tile<2, O, D>(p, row, out, first, depth);
+    if (rest() == 1) stored_tile<1, O, D>(p, row, out, first, depth);
   }
 }
 
 template <DType D>
 inline void stored_type(const DotStored& p) {
-  if (p.rows == 1) return stored_rows<1, D>(p);
-  if (p.rows == 2) return stored_rows<2, D>(p);
-  stored_rows<3, D>(p);
+  std::int64_t out = 0;
+  for (; out + 4 <= p.outs; out += 4) stored_outs<4, D>(p, out);
+  for (; out < p.outs; ++out) stored_outs<1, D>(p, out);
+  if (p.bias == nullptr) return;
+  for (std::int64_t r = 0; r < p.rows; ++r) {
+    for (std::int64_t o = 0; o < p.outs; ++o) p.y[r * p.y_stride + o] += p.bias[o];
+  }
 }
 
 void dot_stored(const DotStored& p) {

@@ -44,7 +44,7 @@ struct DotStored {
   float* y = nullptr;
   std::int64_t y_stride = 0;
 };
-inline constexpr std::int64_t kFewRows = 3;
+inline constexpr std::int64_t kFewRows = 16;
 
 /// c[r, d] = keep · c[r, d] + Σ_p a[r, p] · b[p, d] in ascending p, with keep = row_scale[r] (or
 /// `scale` if that is null; 0 overwrites whatever c held). `cols` may be anything; a is read at a[r
