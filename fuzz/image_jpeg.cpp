@@ -1,0 +1,6 @@
+// Fuzz target of image/jpeg.cpp: any bytes are a whole picture, or an Error.
+#include "image_target.hpp"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  return sightline::image::fuzz_format(sightline::image::Format::jpeg, data, size);
+}
