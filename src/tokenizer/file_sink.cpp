@@ -133,7 +133,8 @@ void FileSink::put(io::Json value) {
 
 void FileSink::leave(Mode from) {
   mode_ = Mode::rest;
-  open_.back().add(from == Mode::vocabulary ? "vocab" : "merges", true);
+  const bool is_vocabulary = from == Mode::vocabulary;
+  open_.back().add(keys_.back(), is_vocabulary ? io::Json::object() : io::Json::array());
 }
 
 // The older form of a merge: its two pieces in one string with one space between them.

@@ -49,7 +49,7 @@ class FileSink final : public io::JsonSink {
 
   VocabularyEntries vocabulary;  ///< model.vocab
   MergeEntries merges;           ///< model.merges
-  io::Json rest;  ///< the document; model.vocab and model.merges are true where they were taken
+  io::Json rest;  ///< the document; model.vocab and model.merges are empty where they were taken
 
  private:
   enum class Mode : std::uint8_t { rest, vocabulary, merges, pair };

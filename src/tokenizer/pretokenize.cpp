@@ -17,7 +17,8 @@ namespace {
 
 constexpr std::size_t kMaxPatternBytes = 64 * 1024;  // published patterns have some hundred
 constexpr std::size_t kStackStart = 32 * 1024;  // PCRE2's advice for the JIT stack: start small,
-constexpr std::size_t kStackMax = 8 * 1024 * 1024;  // grow to what long words need
+constexpr std::size_t kStackMax = 8 * 1024 * 1024;   // grow to what long words need
+constexpr std::uint32_t kHeapLimitKiB = 256 * 1024;  // what one match of the interpreter may take
 
 const pcre2_code* code_of(const std::shared_ptr<const void>& code) {
   return static_cast<const pcre2_code*>(code.get());
@@ -62,6 +63,7 @@ Splitter::Splitter(const Pretokenizer& pretokenizer) : code_(pretokenizer.code_)
   auto* context = checked(pcre2_match_context_create(nullptr));
   context_ = std::shared_ptr<void>(
       context, [](void* p) { pcre2_match_context_free(static_cast<pcre2_match_context*>(p)); });
+  pcre2_set_heap_limit(context, kHeapLimitKiB);
   pcre2_set_match_limit(context, pretokenizer.options_.match_limit);
   auto* data = checked(pcre2_match_data_create_from_pattern(code_of(code_), nullptr));
   data_ = std::shared_ptr<void>(

@@ -27,8 +27,9 @@ Tokenizer Tokenizer::load(const std::string& path) {
   return parse(io::read_file(path), path);
 }
 
-Tokenizer Tokenizer::parse(std::string_view json, const std::string& name) {
-  return Tokenizer(read_tokenizer_file(json, name));
+Tokenizer Tokenizer::parse(std::string_view json, const std::string& name,
+                           const PretokenizeOptions& options) {
+  return Tokenizer(read_tokenizer_file(json, name, options));
 }
 
 std::string Tokenizer::decode(std::span<const TokenId> ids, bool skip_special) const {

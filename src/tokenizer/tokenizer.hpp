@@ -41,9 +41,10 @@ class Tokenizer {
   /// Reads a tokenizer.json. Throws Error(missing_file) if there is none, Error(file_unreadable),
   /// and what parse() throws.
   static Tokenizer load(const std::string& path);
-  /// Takes the text of a tokenizer.json; `name` is what errors call it. Throws
-  /// Error(invalid_tokenizer).
-  static Tokenizer parse(std::string_view json, const std::string& name);
+  /// Takes the text of a tokenizer.json; `name` is what errors call it, `options` how its pattern
+  /// is run. Throws Error(invalid_tokenizer).
+  static Tokenizer parse(std::string_view json, const std::string& name,
+                         const PretokenizeOptions& options = {});
 
   /// The ids of a text. HF: tokenizers, Tokenizer::encode without special tokens. `name` is what
   /// errors call the text. Throws Error(invalid_utf8) with the byte offset, Error(match_limit),

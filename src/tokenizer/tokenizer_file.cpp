@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <initializer_list>
+#include <optional>
 
 #include "io/json.hpp"
 #include "tokenizer/byte_alphabet.hpp"
@@ -18,13 +19,30 @@ namespace {
 using io::JsonReader;
 using Keys = std::initializer_list<std::string_view>;
 
+// The first key of an object that is not in `known`.
+std::optional<std::string> unknown_key(const io::Json& object, Keys known) {
+  for (const auto& [key, value] : object.as_object()) {
+    if (std::find(known.begin(), known.end(), key) == known.end()) return key;
+  }
+  return std::nullopt;
+}
+
+std::string keys_text(Keys known) { return fmt::format("the keys {}", fmt::join(known, ", ")); }
+
 // A key that we do not know may change ids, so it is an error.
 void only_keys(const JsonReader& reader, Keys known) {
   if (!reader.value().is_object()) reader.fail("an object", reader.value().type_name());
-  for (const auto& [key, value] : reader.value().as_object()) {
-    if (std::find(known.begin(), known.end(), key) != known.end()) continue;
-    reader.fail(fmt::format("the keys {}", fmt::join(known, ", ")), quoted(key));
-  }
+  if (const auto key = unknown_key(reader.value(), known))
+    reader.fail(keys_text(known), quoted(*key));
+}
+
+void check_root(const io::Json& root, const std::string& file) {
+  const Keys known = {"version",       "truncation",     "padding", "added_tokens", "normalizer",
+                      "pre_tokenizer", "post_processor", "decoder", "model"};
+  const std::string path = "the document";
+  if (!root.is_object()) fail_file(file, path, "an object", root.type_name());
+  if (const auto key = unknown_key(root, known))
+    fail_file(file, path, keys_text(known), quoted(*key));
 }
 
 // The member must be absent, null or, as text, one of `harmless`.
@@ -58,7 +76,8 @@ bool read_normalizer(const JsonReader& root) {
 
 // Sequence of Split(Regex, Isolated) and ByteLevel without prefix space and without its own
 // pattern.
-Pretokenizer read_pretokenizer(const JsonReader& root, const std::string& file) {
+Pretokenizer read_pretokenizer(const JsonReader& root, const std::string& file,
+                               const PretokenizeOptions& options) {
   const JsonReader sequence = root.at("pre_tokenizer");
   require_string(sequence, "type", "Sequence");
   only_keys(sequence, {"type", "pretokenizers"});
@@ -77,7 +96,7 @@ Pretokenizer read_pretokenizer(const JsonReader& root, const std::string& file) 
   if (byte_level.at("use_regex").boolean()) byte_level.at("use_regex").fail("false", "true");
   only_keys(split.at("pattern"), {"Regex"});
   const JsonReader pattern = split.at("pattern").at("Regex");
-  return {pattern.string(), file, pattern.path()};
+  return {pattern.string(), file, pattern.path(), options};
 }
 
 // The model's settings; true if ignore_merges is set.
@@ -92,11 +111,11 @@ bool check_model(const JsonReader& model) {
   require_unset(model, "end_of_word_suffix", {"\"\""});
   require_unset(model, "fuse_unk", {"false"});
   require_unset(model, "byte_fallback", {"false"});
-  // The sink leaves `true` where it took an object of pieces and a list of merges.
-  if (model.at("vocab").value() != io::Json(true))
-    model.at("vocab").fail("an object", model.at("vocab").value().type_name());
-  if (model.at("merges").value() != io::Json(true))
-    model.at("merges").fail("an array", model.at("merges").value().type_name());
+  // The sink took these two and left the empty containers.
+  const JsonReader vocabulary = model.at("vocab");
+  if (!vocabulary.value().is_object()) vocabulary.fail("an object", vocabulary.value().type_name());
+  const JsonReader merges = model.at("merges");
+  if (!merges.value().is_array()) merges.fail("an array", merges.value().type_name());
   return model.has("ignore_merges") && model.at("ignore_merges").boolean();
 }
 
@@ -248,16 +267,16 @@ void parse(std::string_view json, const std::string& file, FileSink& sink) {
 
 }  // namespace
 
-TokenizerFile read_tokenizer_file(std::string_view json, const std::string& file) {
+TokenizerFile read_tokenizer_file(std::string_view json, const std::string& file,
+                                  const PretokenizeOptions& options) {
   FileSink sink(file, json.size());
   parse(json, file, sink);
+  check_root(sink.rest, file);
   const JsonReader root(sink.rest, file, "", Code::invalid_tokenizer);
-  only_keys(root, {"version", "truncation", "padding", "added_tokens", "normalizer",
-                   "pre_tokenizer", "post_processor", "decoder", "model"});
   require_string(root, "version", "1.0");
   TokenizerFile parts;
   parts.nfc = read_normalizer(root);
-  parts.pretokenizer = read_pretokenizer(root, file);
+  parts.pretokenizer = read_pretokenizer(root, file, options);
   if (root.has("post_processor")) check_byte_level(root.at("post_processor"));
   check_byte_level(root.at("decoder"));
   parts.ignore_merges = check_model(root.at("model"));

@@ -32,6 +32,7 @@ struct TokenizerFile {
 /// ByteLevel or null; decoder ByteLevel; model BPE over bytes. `truncation` and `padding` are
 /// settings of a call, not of the vocabulary, and are not read. Throws Error(invalid_tokenizer)
 /// with file, path, expected and found.
-TokenizerFile read_tokenizer_file(std::string_view json, const std::string& file);
+TokenizerFile read_tokenizer_file(std::string_view json, const std::string& file,
+                                  const PretokenizeOptions& options = {});
 
 }  // namespace sightline::tokenizer
