@@ -10,16 +10,20 @@
 
 namespace sightline::chat {
 
-Value key_of(Interpreter& vm, const Value& item, const Value* attribute) {
+Value key_of(Interpreter& vm, const Value& item, const Value* attribute, const Value* fallback) {
   if (attribute == nullptr || attribute->is_none()) return item;
-  if (!attribute->is_string()) return vm.item(item, *attribute);
+  const auto step = [&](const Value& from, const Value& key) {
+    Value found = vm.item(from, key);
+    return found.is_undefined() && fallback != nullptr ? *fallback : found;
+  };
+  if (!attribute->is_string()) return step(item, *attribute);
   Value value = item;
   for (const Text& part : split_text(vm, attribute->text(), {"."})) {
     const std::string& name = part.bytes();
     const bool index = !name.empty() && name.size() < 10 &&
                        name.find_first_not_of("0123456789") == std::string::npos;
-    value = vm.item(value,
-                    index ? Value(static_cast<std::int64_t>(std::stol(name))) : vm.make_text(part));
+    value =
+        step(value, index ? Value(static_cast<std::int64_t>(std::stol(name))) : vm.make_text(part));
   }
   return value;
 }
@@ -49,8 +53,7 @@ Value map_attribute(Interpreter& vm, const Value& self, const Arguments& argumen
   if (attribute == nullptr) vm.fail("map requires a filter argument");
   std::vector<Value> items;
   for (const Value& item : vm.iterate(self)) {
-    Value value = key_of(vm, item, attribute);
-    items.push_back(value.is_undefined() && fallback != nullptr ? *fallback : std::move(value));
+    items.push_back(key_of(vm, item, attribute, fallback));
   }
   return vm.make_sequence(std::move(items), Sequence::Kind::generator, self.origin);
 }
