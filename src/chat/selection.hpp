@@ -6,8 +6,9 @@
 
 namespace sightline::chat {
 
-/// The item itself without an attribute, else the attribute reached by its dotted path. jinja2:
-/// make_attrgetter.
-Value key_of(Interpreter& vm, const Value& item, const Value* attribute);
+/// The item itself without an attribute, else the attribute reached by its dotted path; `fallback`,
+/// when given, stands for what is undefined on the way. jinja2: make_attrgetter.
+Value key_of(Interpreter& vm, const Value& item, const Value* attribute,
+             const Value* fallback = nullptr);
 
 }  // namespace sightline::chat
