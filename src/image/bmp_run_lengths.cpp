@@ -12,11 +12,7 @@ enum Escape : std::uint8_t { kEndOfLine = 0, kEndOfBitmap = 1, kDelta = 2 };
 class Expander {
  public:
   Expander(std::string_view data, std::int64_t width, std::int64_t height, bool nibbles)
-      : data_(data),
-        width_(width),
-        height_(height),
-        nibbles_(nibbles),
-        indices_(static_cast<std::size_t>(width * height)) {}
+      : data_(data), width_(width), height_(height), nibbles_(nibbles) {}
 
   /// False when the data are damaged.
   bool run() {
@@ -29,7 +25,10 @@ class Expander {
     }
     return true;
   }
-  std::vector<std::uint8_t>&& take() { return std::move(indices_); }
+  std::vector<std::uint8_t> take() {
+    indices_.resize(static_cast<std::size_t>(width_ * height_));
+    return std::move(indices_);
+  }
 
  private:
   [[nodiscard]] bool has(std::size_t count) const { return data_.size() - at_ >= count; }
@@ -37,8 +36,11 @@ class Expander {
   std::uint8_t next() { return static_cast<std::uint8_t>(data_[at_++]); }
 
   // Pixels beyond the right edge are dropped: writers pad runs to even counts.
+  // The picture grows with the data: few bytes that declare a large one cost no memory.
   void put(std::uint8_t index) {
-    if (x_ < width_) indices_[static_cast<std::size_t>(y_ * width_ + x_)] = index;
+    const auto at = static_cast<std::size_t>(y_ * width_ + x_);
+    if (x_ < width_ && at >= indices_.size()) indices_.resize(at + 1);
+    if (x_ < width_) indices_[at] = index;
     ++x_;
   }
 

@@ -2,7 +2,6 @@
 // profile. 16-bit grey is scaled with rounding, other 16-bit samples keep their high byte
 // (specification section 2.1). As in jpeg.cpp, library calls run inside attempt(), whose steps own
 // nothing, because libpng reports errors by longjmp.
-#include <algorithm>
 #include <csetjmp>
 #include <cstring>
 #include <memory>
@@ -11,7 +10,7 @@
 #include <png.h>
 
 #include "image/codec.hpp"
-#include "image/exif.hpp"
+#include "image/png_chunks.hpp"
 
 namespace sightline::image {
 namespace {
@@ -146,41 +145,6 @@ void read_interlaced(PngReader& reader, Canvas& canvas, const RowForm& form,
   for (std::size_t y = 0; y < height; ++y) add_row(canvas, rows.get() + y * row_bytes, form);
 }
 
-int stored_orientation(const PngReader& reader) {
-  png_uint_32 size = 0;
-  png_bytep exif = nullptr;
-  if (png_get_eXIf_1(reader.png(), reader.info(), &size, &exif) != 0) {
-    const int orientation = exif_orientation({reinterpret_cast<const char*>(exif), size});
-    if (orientation != 0) return orientation;
-  }
-  png_textp texts = nullptr;
-  int count = 0;
-  png_get_text(reader.png(), reader.info(), &texts, &count);
-  for (int i = 0; i < count; ++i) {
-    if (std::strcmp(texts[i].key, "XML:com.adobe.xmp") != 0) continue;
-    const int orientation = xmp_orientation(texts[i].text);
-    if (orientation != 0) return orientation;
-  }
-  return 1;
-}
-
-// An APNG says in acTL how many frames it has; its first picture is one of them if fcTL comes
-// before the pixels.
-std::int64_t ignored_frames(const PngReader& reader) {
-  png_unknown_chunkp chunks = nullptr;
-  const int count = png_get_unknown_chunks(reader.png(), reader.info(), &chunks);
-  std::int64_t frames = 0;
-  bool first_is_frame = false;
-  for (int i = 0; i < count; ++i) {
-    const bool before_pixels = (chunks[i].location & PNG_AFTER_IDAT) == 0;
-    const auto is = [&](const char* name) { return std::memcmp(chunks[i].name, name, 4) == 0; };
-    if (is("acTL") && before_pixels && chunks[i].size >= 4)
-      frames = png_get_uint_32(chunks[i].data);
-    if (is("fcTL") && before_pixels) first_is_frame = true;
-  }
-  return std::max<std::int64_t>(frames - (first_is_frame ? 1 : 0), 0);
-}
-
 }  // namespace
 
 void decode_png(const Source& source, Canvas& canvas) {
@@ -188,8 +152,8 @@ void decode_png(const Source& source, Canvas& canvas) {
   reader.run([&] {
     // The size is checked by the canvas, right after the header.
     png_set_user_limits(reader.png(), PNG_UINT_31_MAX, PNG_UINT_31_MAX);
-    static constexpr png_byte kAnimation[] = "acTL\0fcTL";
-    png_set_keep_unknown_chunks(reader.png(), PNG_HANDLE_CHUNK_ALWAYS, kAnimation, 2);
+    // Metadata is read by png_chunks.cpp: libpng skips it, and allocates nothing for it.
+    png_set_keep_unknown_chunks(reader.png(), PNG_HANDLE_CHUNK_NEVER, nullptr, -1);
     png_read_info(reader.png(), reader.info());
   });
   canvas.start(png_get_image_width(reader.png(), reader.info()),
@@ -198,9 +162,10 @@ void decode_png(const Source& source, Canvas& canvas) {
   const std::size_t row_bytes = png_get_rowbytes(reader.png(), reader.info());
   const auto read = form.passes > 1 ? read_interlaced : read_sequential;
   read(reader, canvas, form, row_bytes);
-  reader.run([&] { png_read_end(reader.png(), reader.info()); });
-  canvas.report().orientation = stored_orientation(reader);
-  canvas.report().frames_ignored = ignored_frames(reader);
+  reader.run([&] { png_read_end(reader.png(), nullptr); });
+  const PngExtras extras = read_png_extras(source.bytes);
+  canvas.report().orientation = extras.orientation;
+  canvas.report().frames_ignored = extras.frames_ignored;
   if (reader.warning()[0] != '\0') canvas.warn(reader.warning());
 }
 

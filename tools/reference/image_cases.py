@@ -202,6 +202,17 @@ def bombs(cases):
     cases.refuse("short-9000x9000-adam7.png", png_file(9000, 9000, 8, 2, rows, interlace=1), "invalid_image", "PNG")
     cases.refuse("huge-chunk.png", b"\x89PNG\r\n\x1a\n" + struct.pack(">I", 0xFFFFFFFF) + b"IHDR" + b"\0" * 40,
                  "invalid_image", "PNG")
+    cases.refuse("bomb-exif.png", png_file(8, 8, 8, 0, b"\0" * 72, extra=struct.pack(">I", 0x7FFFFFF0) + b"eXIf"),
+                 "invalid_image", "PNG")
+    cases.refuse("short-9000x9000.gif", b"GIF89a" + struct.pack("<HHBBB", 9000, 9000, 0, 0, 0) +
+                 b"," + struct.pack("<HHHHB", 0, 0, 9000, 9000, 0) + b"\2\2\x4c\1\0;", "invalid_image", "GIF")
+    run_lengths = struct.pack("<IiiHHIIiiII", 40, 9000, 9000, 1, 8, 1, 0, 0, 0, 1, 0) + b"\0" * 4 + b"\4\0\0\0"
+    cases.refuse("short-9000x9000-rle8.bmp", b"BM" + struct.pack("<IHHI", 62, 0, 0, 58) + run_lengths,
+                 "invalid_image", "run lengths")
+    whole = encode(Image.fromarray(gradient(40, 50)), format="JPEG", progressive=True)
+    size = whole.index(b"\xff\xc2") + 5
+    cases.refuse("short-9000x9000.jpg", whole[:size] + struct.pack(">HH", 9000, 9000) + whole[size + 4:],
+                 "invalid_image", "JPEG")
     cases.refuse("bomb.gif", b"GIF89a" + struct.pack("<HHBBB", 65535, 65535, 0, 0, 0) +
                  b"," + struct.pack("<HHHHB", 0, 0, 1, 1, 0) + b"\2\2\x4c\1\0;", "image_too_large", "65535x65535")
     cases.refuse("bomb.bmp", b"BM" + struct.pack("<IHHI", 54, 0, 0, 54) +
