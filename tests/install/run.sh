@@ -22,17 +22,23 @@ for path in "$source_root" "$scratch/first"; do
   if found=$(grep -rlaF -- "$path" "$prefix"); then fail "the path $path stands in: $found"; fi
 done
 
-# The program uses the engine once its header is there.
-example=$source_root/tests/install/program.cpp
+# A user's program, built in both ways; it answers with the demo checkpoint, or says in one line that there is none.
+demo=$prefix/share/sightline/demo
+run_program() {
+  local code=0
+  (cd / && "$1" "$demo" "color?") || code=$?
+  if [[ -s $demo/config.json ]]; then [[ $code -eq 0 ]]; else [[ $code -eq 2 || $code -eq 3 || $code -eq 4 ]]; fi ||
+    fail "$1 ended with $code"
+}
 
 cmake -S "$source_root/tests/install" -B "$scratch/by-cmake" -G Ninja -DCMAKE_PREFIX_PATH="$prefix" >/dev/null
 cmake --build "$scratch/by-cmake" >/dev/null
-"$scratch/by-cmake/program" "$prefix/share/sightline/demo"
+run_program "$scratch/by-cmake/program"
 
 export PKG_CONFIG_PATH=$prefix/lib/pkgconfig
 # shellcheck disable=SC2046
-g++ -std=c++20 "$example" -o "$scratch/by-pkg-config" $(pkg-config --cflags --libs sightline)
-"$scratch/by-pkg-config" "$prefix/share/sightline/demo"
+g++ -std=c++20 "$source_root/tests/install/program.cpp" -o "$scratch/by-pkg-config" $(pkg-config --cflags --libs sightline)
+run_program "$scratch/by-pkg-config"
 
 if [[ -x $prefix/bin/sightline ]]; then
   (cd / && "$prefix/bin/sightline" version) || fail "the moved binary does not run"
