@@ -41,6 +41,7 @@ struct ErrorState {
   std::jmp_buf jump;
   char message[JMSG_LENGTH_MAX];
   char warning[JMSG_LENGTH_MAX];
+  bool too_many_scans;
 };
 
 ErrorState& state_of(j_common_ptr info) { return *reinterpret_cast<ErrorState*>(info->err); }
@@ -62,8 +63,9 @@ void ignore_output(j_common_ptr) {}
 
 void on_progress(j_common_ptr info) {
   if (reinterpret_cast<j_decompress_ptr>(info)->input_scan_number <= kMaxScans) return;
-  std::snprintf(state_of(info).message, JMSG_LENGTH_MAX, "more than %d scans", kMaxScans);
-  std::longjmp(state_of(info).jump, 1);
+  ErrorState& state = state_of(info);
+  state.too_many_scans = true;
+  std::longjmp(state.jump, 1);
 }
 
 class JpegReader {
@@ -89,6 +91,9 @@ class JpegReader {
   template <class Step>
   void run(Step step) {
     if (attempt(step)) return;
+    if (errors_.too_many_scans) {
+      fail_unsupported(source_, "more than " + std::to_string(kMaxScans) + " scans");
+    }
     if (is_unsupported(errors_.manager.msg_code)) fail_unsupported(source_, errors_.message);
     fail_corrupt(source_, errors_.message);
   }
