@@ -1,0 +1,19 @@
+// The list of commands.
+#include "cli/commands.hpp"
+
+namespace sightline::cli {
+
+std::vector<Command> all_commands() {
+  std::vector<Command> commands;
+  commands.push_back(run_command());
+  commands.push_back(chat_command());
+  commands.push_back(prompt_command());
+  commands.push_back(tokenize_command());
+  commands.push_back(render_command());
+  commands.push_back(pixels_command());
+  commands.push_back(parity_command());
+  commands.push_back(version_command());
+  return commands;
+}
+
+}  // namespace sightline::cli

@@ -1,0 +1,27 @@
+// Lines that a person types, with editing and history, or lines of a pipe. The only user of libedit
+// is line_reader.cpp.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "cli/input.hpp"
+
+namespace sightline::cli {
+
+class LineReader {
+ public:
+  /// Editing is on when standard input and standard output are terminals.
+  LineReader();
+
+  [[nodiscard]] bool interactive() const { return interactive_; }
+  /// The next line without its end, or nothing at the end of input. `prompt` is shown only to a
+  /// person. History lasts as long as the process.
+  std::optional<std::string> next(const char* prompt);
+
+ private:
+  bool interactive_;
+  StandardInputLines lines_;
+};
+
+}  // namespace sightline::cli

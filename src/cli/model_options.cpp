@@ -1,0 +1,90 @@
+// Declares the shared options; their defaults are those of EngineOptions.
+#include "cli/model_options.hpp"
+
+#include <cstdlib>
+
+#include "cli/answer_stream.hpp"
+#include "cli/output.hpp"
+#include "cli/resolve.hpp"
+
+namespace sightline::cli {
+namespace {
+
+constexpr double kMostThreads = 1024, kMostPixels = 1e12, kLongestContext = 32768;
+
+}  // namespace
+
+std::string ModelOptions::directory() const { return resolve_model(model, revision); }
+
+Engine load_engine(const ModelOptions& options, Output& output) {
+  Engine engine = Engine::load(options.directory(), options.engine, [&](const Progress& progress) {
+    output.progress(progress_text(progress));
+  });
+  output.progress({});
+  return engine;
+}
+
+void add_model(Command& command, ModelOptions& options) {
+  command.positional("MODEL", options.model,
+                     "Checkpoint directory, 'demo', or a repository id in the Hugging Face cache.",
+                     true);
+}
+
+void add_revision(Command& command, ModelOptions& options) {
+  command.option("--revision NAME", options.revision,
+                 "Branch, tag or commit of a repository id (default: main).");
+}
+
+void add_picture_options(Command& command, EngineOptions& options) {
+  command.group("Pictures")
+      .option("--min-pixels N", options.min_pixels,
+              "Enlarge smaller pictures to about this many pixels (default: the checkpoint's). One "
+              "visual token stands for 32 x 32 pixels.",
+              {1, kMostPixels})
+      .option("--max-pixels N", options.max_pixels,
+              "Shrink larger pictures to at most this many pixels (default: the checkpoint's).",
+              {1, kMostPixels})
+      .option("--max-image-pixels N", options.max_image_pixels,
+              "Refuse picture files that declare more pixels than this (default: 100000000).",
+              {1, kMostPixels})
+      .choice("--alpha MODE", options.alpha,
+              {{"white", AlphaMode::white}, {"drop", AlphaMode::drop}},
+              "Transparent pixels: 'white' puts them on white (default), 'drop' shows the colour "
+              "that they hide.");
+}
+
+void add_machine_options(Command& command, EngineOptions& options) {
+  if (const char* isa = std::getenv("SIGHTLINE_ISA")) options.isa = isa;
+  command.group("Engine")
+      .option("--threads N", options.threads,
+              "Threads to compute with (default: what this process may really use: affinity mask "
+              "and cgroup quota).",
+              {1, kMostThreads})
+      .option("--isa SET", options.isa,
+              "Kernel set, see 'sightline version' (default: the best of this machine, or the "
+              "environment variable SIGHTLINE_ISA).")
+      .flag("--no-mmap", options.use_mmap, "Read the weights into memory instead of mapping them.",
+            false);
+}
+
+void add_engine_options(Command& command, EngineOptions& options) {
+  add_machine_options(command, options);
+  command
+      .choice("--precision P", options.precision,
+              {{"bf16", PrecisionMode::bf16}, {"f32", PrecisionMode::f32}},
+              "'bf16' rounds the key/value cache to bfloat16, and left operands where the "
+              "instruction set multiplies bfloat16 (default); 'f32' rounds nothing.")
+      .option("--prefill-chunk N", options.prefill_chunk,
+              "Prompt tokens computed at once, rounded up to a multiple of 64 (default: 512). "
+              "Alters memory and speed, never the answer.",
+              {1, kLongestContext});
+}
+
+void add_context_option(Command& command, EngineOptions& options) {
+  command.option("--ctx N", options.context,
+                 "Most tokens of prompt and answer together (default: the model's, at most 32768). "
+                 "The cache grows as needed.",
+                 {1, kLongestContext});
+}
+
+}  // namespace sightline::cli

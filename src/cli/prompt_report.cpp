@@ -1,0 +1,183 @@
+// Lays out prompts.
+#include "cli/prompt_report.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "cli/help.hpp"
+#include "cli/output.hpp"
+
+namespace sightline::cli {
+namespace {
+
+using generate::Prompt;
+using generate::PromptPicture;
+
+io::Json list(std::initializer_list<std::int64_t> values) {
+  io::Json array = io::Json::array();
+  for (const std::int64_t value : values) array.push(value);
+  return array;
+}
+
+io::Json numbers(const std::vector<std::int32_t>& values) {
+  io::Json array = io::Json::array();
+  for (const std::int32_t value : values) array.push(value);
+  return array;
+}
+
+io::Json run_json(const PromptPicture& picture, std::size_t index) {
+  io::Json notes = io::Json::array();
+  for (const std::string& warning : picture.report.warnings) notes.push(warning);
+  const image::Picture& p = picture.picture;
+  return io::Json::Object{{"picture", index},
+                          {"part", picture.where},
+                          {"name", picture.name},
+                          {"format", picture.format},
+                          {"first", picture.first_token},
+                          {"tokens", p.tokens},
+                          {"original", list({p.original_height, p.original_width})},
+                          {"resized", list({p.resized.height, p.resized.width})},
+                          {"grid", list({p.grid.t, p.grid.h, p.grid.w})},
+                          {"orientation", picture.report.orientation},
+                          {"notes", std::move(notes)}};
+}
+
+/// Rows that are shown as one line: one origin, and either text or the placeholders of one picture.
+struct Segment {
+  std::size_t begin = 0, end = 0;
+  const PromptPicture* picture = nullptr;
+};
+
+std::vector<Segment> segments_of(const Prompt& prompt) {
+  std::vector<Segment> segments;
+  std::size_t next_picture = 0, i = 0;
+  while (i < prompt.ids.size()) {
+    Segment segment{i, i + 1, nullptr};
+    const auto starts_picture = [&](std::size_t row) {
+      return next_picture < prompt.pictures.size() &&
+             static_cast<std::size_t>(prompt.pictures[next_picture].first_token) == row;
+    };
+    if (starts_picture(i)) {
+      segment.picture = &prompt.pictures[next_picture++];
+      segment.end = i + static_cast<std::size_t>(segment.picture->picture.tokens);
+    } else {
+      while (segment.end < prompt.ids.size() && !starts_picture(segment.end) &&
+             prompt.origins[segment.end] == prompt.origins[i]) {
+        ++segment.end;
+      }
+    }
+    i = segment.end;
+    segments.push_back(segment);
+  }
+  return segments;
+}
+
+std::string range_text(std::int64_t low, std::int64_t high) {
+  return low == high ? std::to_string(low) : fmt::format("{}-{}", low, high);
+}
+
+/// "4-7" when the axes agree, "4 / 4-11 / 4-11" (time, height, width) when they do not.
+std::string positions_text(const Prompt& prompt, const Segment& segment) {
+  std::array<std::string, 3> axes;
+  for (std::size_t a = 0; a < axes.size(); ++a) {
+    const auto& axis = prompt.positions.axes[a];
+    const auto [low, high] =
+        std::minmax_element(axis.begin() + static_cast<std::ptrdiff_t>(segment.begin),
+                            axis.begin() + static_cast<std::ptrdiff_t>(segment.end));
+    axes[a] = range_text(*low, *high);
+  }
+  if (segment.picture == nullptr) return axes[0];
+  return fmt::format("{} / {} / {}", axes[0], axes[1], axes[2]);
+}
+
+/// At most `width` bytes of a line, cut between characters, with "..." in place of the rest.
+std::string shortened(std::string text, std::size_t width) {
+  constexpr std::string_view kCut = "...";
+  if (text.size() <= width) return text;
+  std::size_t keep = width > kCut.size() ? width - kCut.size() : 0;
+  while (keep > 0 && (static_cast<unsigned char>(text[keep]) & 0xC0U) == 0x80U) --keep;
+  return text.substr(0, keep).append(kCut);
+}
+
+std::string origin_text(const Prompt& prompt, const Segment& segment) {
+  if (segment.picture != nullptr) return segment.picture->where;
+  const Origin origin = prompt.origins[segment.begin];
+  return origin == kTemplateOrigin ? "template" : prompt.text.parts[origin - 1].where;
+}
+
+std::string segment_text(const Prompt& prompt, const Segment& segment,
+                         const tokenizer::Tokenizer& tokenizer) {
+  if (segment.picture != nullptr) {
+    return fmt::format("picture, {} placeholders", segment.end - segment.begin);
+  }
+  return single_line(
+      tokenizer.decode(std::span(prompt.ids).subspan(segment.begin, segment.end - segment.begin)));
+}
+
+std::string summary(const Prompt& prompt) {
+  std::int64_t visual = 0;
+  for (const PromptPicture& picture : prompt.pictures) visual += picture.picture.tokens;
+  std::string text =
+      fmt::format("tokens     {} ({} of text", prompt.tokens(), prompt.tokens() - visual);
+  if (!prompt.pictures.empty()) {
+    text += fmt::format(", {} of {} picture{}", visual, prompt.pictures.size(),
+                        prompt.pictures.size() == 1 ? "" : "s");
+  }
+  return text + fmt::format(
+                    ")\npositions  the answer starts at {} (delta {})\nanswer     starts {} "
+                    "the reasoning\n",
+                    prompt.tokens() + prompt.rope_delta, prompt.rope_delta,
+                    prompt.reasoning_open ? "inside" : "outside");
+}
+
+std::string picture_rows(const Prompt& prompt) {
+  std::string text = fmt::format("\n{:<5}{:<14}{:<14}{:<12}{:>7}  {}\n", "#", "size", "resized",
+                                 "patches", "tokens", "file");
+  for (std::size_t i = 0; i < prompt.pictures.size(); ++i) {
+    const image::Picture& p = prompt.pictures[i].picture;
+    std::string row = fmt::format("{:<5}{:<14}{:<14}{:<12}{:>7}  ", i + 1,
+                                  fmt::format("{} x {}", p.original_width, p.original_height),
+                                  fmt::format("{} x {}", p.resized.width, p.resized.height),
+                                  fmt::format("{} x {}", p.grid.w, p.grid.h), p.tokens);
+    const std::size_t room = kHelpColumns - std::min(kHelpColumns, row.size());
+    text += row + shortened(single_line(prompt.pictures[i].name), room) + "\n";
+  }
+  return text;
+}
+
+}  // namespace
+
+io::Json prompt_json(const Prompt& prompt) {
+  io::Json runs = io::Json::array(), positions = io::Json::array();
+  for (std::size_t i = 0; i < prompt.pictures.size(); ++i) {
+    runs.push(run_json(prompt.pictures[i], i));
+  }
+  for (const auto& axis : prompt.positions.axes) positions.push(numbers(axis));
+  return io::Json::Object{{"text", prompt.text.bytes},
+                          {"tokens", prompt.tokens()},
+                          {"ids", numbers(prompt.ids)},
+                          {"runs", std::move(runs)},
+                          {"positions", std::move(positions)},
+                          {"rope_delta", prompt.rope_delta},
+                          {"next_position", prompt.tokens() + prompt.rope_delta},
+                          {"generation_start", prompt.generation_start},
+                          {"reasoning_open", prompt.reasoning_open}};
+}
+
+std::string prompt_table(const Prompt& prompt, const tokenizer::Tokenizer& tokenizer) {
+  std::string table = summary(prompt);
+  if (!prompt.pictures.empty()) table += picture_rows(prompt);
+  table += fmt::format("\n{:>6} {:>6}  {:<22}  {:<25}  {}\n", "first", "tokens",
+                       "positions (t / h / w)", "from", "text");
+  for (const Segment& segment : segments_of(prompt)) {
+    std::string row =
+        fmt::format("{:>6} {:>6}  {:<22}  {:<25}  ", segment.begin, segment.end - segment.begin,
+                    positions_text(prompt, segment), origin_text(prompt, segment));
+    const std::size_t room = kHelpColumns - std::min(kHelpColumns, row.size());
+    table += row + shortened(segment_text(prompt, segment, tokenizer), room) + "\n";
+  }
+  return table;
+}
+
+}  // namespace sightline::cli

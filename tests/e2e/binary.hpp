@@ -1,0 +1,80 @@
+// Runs the built binary as a user would: arguments, standard input, environment and folder in;
+// exit code, standard output and standard error out. Also temporary folders for what tests write.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "io/json.hpp"
+
+namespace sightline::e2e {
+
+struct Finished {
+  int code = 0;  ///< exit status, or 128 + signal
+  std::string out, err;
+
+  [[nodiscard]] std::vector<std::string> lines() const;  ///< of standard output
+  [[nodiscard]] io::Json json() const;                   ///< standard output as one document
+};
+
+struct Surroundings {
+  std::string input;
+  /// Variables to set, or to remove (no value).
+  std::vector<std::pair<std::string, std::optional<std::string>>> environment;
+  std::string folder;  ///< to run in; empty: the test's
+  std::string binary;  ///< empty: the built one
+};
+
+Finished sightline(const std::vector<std::string>& arguments, const Surroundings& around = {});
+
+/// A running binary whose standard output is a pipe held by the test.
+class Running {
+ public:
+  explicit Running(const std::vector<std::string>& arguments, const std::string& input = {});
+  ~Running();
+  Running(const Running&) = delete;
+  Running& operator=(const Running&) = delete;
+
+  std::string read_some();  ///< what comes next on standard output; empty at its end
+  void close_output();
+  void signal(int number) const;
+  int wait();  ///< exit status, or 128 + signal
+
+ private:
+  int pid_ = -1, out_ = -1;
+  std::filesystem::path input_file_;
+};
+
+/// A folder that goes away with the object.
+class Folder {
+ public:
+  Folder();
+  ~Folder();
+  Folder(const Folder&) = delete;
+  Folder& operator=(const Folder&) = delete;
+
+  [[nodiscard]] std::string path(const std::string& name = "") const;
+  /// Writes a file and returns its path.
+  std::string write(const std::string& name, std::string_view text) const;
+  /// A link to a file of tests/data.
+  void link(const std::string& data_file, const std::string& name) const;
+
+ private:
+  std::filesystem::path path_;
+};
+
+/// A path below tests/data.
+std::string data(const std::string& name);
+/// Writes a plain picture (8-bit RGB PNG).
+std::string write_picture(const Folder& folder, const std::string& name, std::int64_t width,
+                          std::int64_t height);
+/// A small random checkpoint that can be asked: the weights of tests/data/models/dense with a
+/// byte-level tokenizer of 512 ids, the published template and processor files. What it answers
+/// means nothing.
+void write_checkpoint(const Folder& folder);
+
+}  // namespace sightline::e2e

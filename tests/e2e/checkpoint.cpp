@@ -1,0 +1,84 @@
+// The test checkpoint: random weights of the goldens and a byte-level tokenizer without merges.
+#include <fmt/format.h>
+
+#include "binary.hpp"
+#include "tokenizer/byte_alphabet.hpp"
+
+namespace sightline::e2e {
+namespace {
+
+/// The ids of the goldens' configuration, and the strings that the template and the engine know.
+struct Control {
+  const char* text;
+  bool special;
+};
+constexpr int kFirstControl = 490;
+constexpr Control kControls[] = {
+    {"<|image_pad|>", true},  {"<|video_pad|>", true}, {"<|vision_start|>", true},
+    {"<|vision_end|>", true}, {"<|im_start|>", true},  {"<|im_end|>", true},
+    {"<|endoftext|>", true},  {"<think>", false},      {"</think>", false}};
+
+io::Json added_tokens() {
+  io::Json added = io::Json::array();
+  int id = kFirstControl;
+  for (const Control& control : kControls) {
+    added.push(io::Json::Object{{"id", id++},
+                                {"content", control.text},
+                                {"single_word", false},
+                                {"lstrip", false},
+                                {"rstrip", false},
+                                {"normalized", false},
+                                {"special", control.special}});
+  }
+  return added;
+}
+
+/// The bytes, and names without use up to the first control token.
+io::Json vocabulary() {
+  constexpr int kBytes = 256;
+  io::Json vocab = io::Json::object();
+  for (int id = 0; id < kFirstControl; ++id) {
+    const auto byte = static_cast<unsigned char>(id);
+    vocab.add(
+        id < kBytes ? std::string(tokenizer::byte_character(byte)) : fmt::format("piece{}", id),
+        id);
+  }
+  return vocab;
+}
+
+/// The published file with another vocabulary: normaliser, pattern and decoder stay.
+std::string tokenizer_text() {
+  const io::Json published = io::read_json_file(data("processor/tokenizer.json"));
+  io::Json tokenizer = io::Json::object();
+  for (const auto& [key, value] : published.as_object()) {
+    if (key == "added_tokens") {
+      tokenizer.add(key, added_tokens());
+      continue;
+    }
+    if (key != "model") {
+      tokenizer.add(key, value);
+      continue;
+    }
+    io::Json model = io::Json::object();
+    for (const auto& [name, member] : value.as_object()) {
+      model.add(name, name == "vocab"    ? vocabulary()
+                      : name == "merges" ? io::Json::array()
+                                         : member);
+    }
+    tokenizer.add(key, std::move(model));
+  }
+  return io::to_json_text(tokenizer);
+}
+
+}  // namespace
+
+void write_checkpoint(const Folder& folder) {
+  static const std::string tokenizer = tokenizer_text();
+  folder.write("tokenizer.json", tokenizer);
+  folder.link("models/dense/config.json", "config.json");
+  folder.link("models/dense/model.safetensors", "model.safetensors");
+  folder.link("processor/chat_template.jinja", "chat_template.jinja");
+  folder.link("processor/preprocessor_config.json", "preprocessor_config.json");
+}
+
+}  // namespace sightline::e2e

@@ -1,0 +1,236 @@
+// Questions and answers through the binary, on a small random checkpoint: what is said means
+// nothing, but its form, its repeatability and what resumes must hold.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <csignal>
+#include <filesystem>
+
+#include "binary.hpp"
+#include "io/file.hpp"
+
+namespace sightline::e2e {
+namespace {
+
+namespace fs = std::filesystem;
+
+class Asking : public testing::Test {
+ protected:
+  void SetUp() override { write_checkpoint(folder_); }
+
+  Finished ask(std::vector<std::string> more, const std::string& input = {},
+               const std::string& command = "run") {
+    std::vector<std::string> arguments{command, folder_.path()};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return sightline(arguments, {input});
+  }
+  io::Json ask_json(std::vector<std::string> more) {
+    more.emplace_back("--json");
+    const Finished done = ask(more);
+    EXPECT_EQ(done.code, 0) << done.err;
+    EXPECT_EQ(done.lines().size(), 1U);
+    return done.json();
+  }
+
+  Folder folder_;
+  const std::string picture_ = data("images/red-64.png");
+};
+
+TEST_F(Asking, TheAnswerAloneOnStandardOutput) {
+  const Finished done = ask({"-i", picture_, "color?", "--max-tokens", "8", "--no-thinking"});
+  EXPECT_EQ(done.code, 0) << done.err;
+  EXPECT_TRUE(done.out.ends_with('\n'));
+  const io::Json json = ask_json({"-i", picture_, "color?", "--max-tokens", "8", "--no-thinking"});
+  EXPECT_EQ(done.out, json.find("text")->as_string() + "\n");
+}
+
+TEST_F(Asking, JsonHasEveryMember) {
+  const io::Json json =
+      ask_json({"-i", picture_, "color?", "--max-tokens", "4", "--logprobs", "2", "--stats"});
+  for (const char* key : {"text", "reasoning", "token_ids", "finish_reason", "prompt_tokens",
+                          "cached_tokens", "completion_tokens", "pictures", "seed", "timings",
+                          "peak_memory_bytes", "logprobs", "engine"}) {
+    EXPECT_NE(json.find(key), nullptr) << key;
+  }
+  const std::size_t tokens = json.find("token_ids")->as_array().size();
+  EXPECT_EQ(json.find("logprobs")->as_array().size(), tokens);
+  EXPECT_EQ(json.find("logprobs")->as_array()[0].find("top")->as_array().size(), 2U);
+  const io::Json& picture = json.find("pictures")->as_array()[0];
+  EXPECT_EQ(picture.find("tokens")->as_int(), 64);
+  EXPECT_EQ(io::to_json_text(*picture.find("original")), "[64,64]");
+  EXPECT_EQ(io::to_json_text(*picture.find("resized")), "[256,256]");
+  EXPECT_EQ(io::to_json_text(*picture.find("grid")), "[1,16,16]");
+  EXPECT_TRUE(picture.find("encoded")->as_bool());
+}
+
+TEST_F(Asking, StatsSayWhatRan) {
+  const Finished done = ask({"hi", "--max-tokens", "2", "--stats", "--threads", "1"});
+  for (const char* part :
+       {"threads      1", "kernel set", "precision    bf16", "memory", "prompt"}) {
+    EXPECT_NE(done.err.find(part), std::string::npos) << part << " in " << done.err;
+  }
+}
+
+TEST_F(Asking, ASeedGivesTheSameTokensWhateverTheThreadsAndPieces) {
+  const std::vector<std::string> base{"-i", picture_,  "color?", "--max-tokens",
+                                      "12", "--seed",  "7",      "--temperature",
+                                      "1",  "--top-k", "50"};
+  const auto with = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), base.begin(), base.end());
+    return *ask_json(more).find("token_ids");
+  };
+  const io::Json first = with({});
+  EXPECT_EQ(with({"--threads", "1"}), first);
+  EXPECT_EQ(with({"--prefill-chunk", "64"}), first);
+  EXPECT_EQ(with({"--no-mmap"}), first);
+}
+
+TEST_F(Asking, QuestionFromStandardInput) {
+  const Finished piped = ask({"-", "--max-tokens", "6"}, "Hello\n");
+  EXPECT_EQ(piped.code, 0) << piped.err;
+  EXPECT_EQ(piped.out, ask({"Hello", "--max-tokens", "6"}).out);
+}
+
+TEST_F(Asking, StopTextEndsTheAnswer) {
+  const io::Json whole = ask_json({"Hello", "--max-tokens", "12", "--no-thinking"});
+  const std::string text = whole.find("text")->as_string();
+  std::size_t at = 1;  // a printable character in the middle of the answer
+  while (at < text.size() && (text[at] < '!' || text[at] > '~')) ++at;
+  if (at >= text.size()) GTEST_SKIP() << "no printable character in '" << text << "'";
+  const std::string stop(1, text[at]);
+  const io::Json cut = ask_json({"Hello", "--max-tokens", "12", "--no-thinking", "--stop", stop});
+  EXPECT_EQ(cut.find("text")->as_string(), text.substr(0, text.find(stop)));
+  EXPECT_EQ(cut.find("finish_reason")->as_string(), "stop");
+  EXPECT_EQ(cut.find("stop_match")->as_string(), stop);
+}
+
+TEST_F(Asking, AnAnswerThatNeverLeavesTheReasoningSaysSo) {
+  const Finished done = ask({"Hello", "--thinking", "--max-tokens", "3"});
+  EXPECT_EQ(done.code, 0);
+  EXPECT_EQ(done.out, "\n");
+  EXPECT_NE(done.err.find("inside the reasoning"), std::string::npos) << done.err;
+  const io::Json json = ask_json({"Hello", "--thinking", "--max-tokens", "3"});
+  EXPECT_EQ(json.find("text")->as_string(), "");
+  EXPECT_NE(json.find("reasoning")->as_string(), "");
+  EXPECT_EQ(json.find("finish_reason")->as_string(), "length");
+}
+
+std::string requests(int count) {
+  std::string lines;
+  for (int i = 0; i < count; ++i) {
+    lines += fmt::format("{{\"id\": \"q{0}\", \"question\": \"Question {0}\"}}\n", i);
+  }
+  return lines;
+}
+
+TEST_F(Asking, ManyRequestsResume) {
+  const std::string file = folder_.write("requests.jsonl", requests(4));
+  const std::string out = folder_.path("answers.jsonl");
+  const auto run = [&] { return ask({"--jsonl", file, "--out", out, "--max-tokens", "4"}); };
+  ASSERT_EQ(run().code, 0);
+  const std::string whole = io::read_file(out);
+  // Nothing is left to do: nothing changes.
+  EXPECT_EQ(run().code, 0);
+  EXPECT_EQ(io::read_file(out), whole);
+  // A run that was killed in the middle of the third line.
+  const std::size_t second = whole.find('\n', whole.find('\n') + 1) + 1;
+  fs::resize_file(out, second + 10);
+  EXPECT_EQ(run().code, 0);
+  const auto strip = [](const std::string& text) {  // what does not depend on time
+    std::string kept;
+    std::size_t begin = 0;
+    while (begin < text.size()) {
+      const std::size_t end = text.find('\n', begin);
+      const io::Json line = io::parse_json(text.substr(begin, end - begin), "line");
+      for (const char* key : {"index", "id", "text", "token_ids", "finish_reason"}) {
+        kept += io::to_json_text(*line.find(key)) + " ";
+      }
+      begin = end + 1;
+    }
+    return kept;
+  };
+  EXPECT_EQ(strip(io::read_file(out)), strip(whole));
+}
+
+TEST_F(Asking, ABadRequestDoesNotStopTheOthers) {
+  const std::string lines =
+      "{\"question\": \"a\"}\n{\"question\": \"a\", \"temprature\": 1}\n\nnot json\n"
+      "{\"question\": \"a\", \"images\": [\"none.png\"]}\n{\"question\": \"b\", \"seed\": 3}\n";
+  const std::string file = folder_.write("requests.jsonl", lines);
+  const Finished done = ask({"--jsonl", file, "--max-tokens", "2"});
+  EXPECT_EQ(done.code, 3);
+  const auto answers = done.lines();
+  ASSERT_EQ(answers.size(), 5U) << done.out;
+  const char* codes[] = {nullptr, "invalid_messages", "invalid_json", "file_not_found", nullptr};
+  for (std::size_t i = 0; i < answers.size(); ++i) {
+    const io::Json line = io::parse_json(answers[i], "line");
+    EXPECT_EQ(line.find("index")->as_int(), static_cast<std::int64_t>(i));
+    const io::Json* error = line.find("error");
+    ASSERT_EQ(error != nullptr, codes[i] != nullptr) << answers[i];
+    if (error != nullptr) EXPECT_EQ(error->find("code")->as_string(), codes[i]);
+  }
+  EXPECT_NE(done.err.find("temprature"), std::string::npos) << done.err;
+  EXPECT_NE(done.err.find("line 4"), std::string::npos) << done.err;
+}
+
+TEST_F(Asking, CtrlCEndsAnAnswerCleanly) {
+  Running running({"run", folder_.path(), "Hello", "--max-tokens", "4000", "--temperature", "5",
+                   "--top-k", "0", "--top-p", "1", "--seed", "1", "--no-thinking"});
+  ASSERT_FALSE(running.read_some().empty());
+  running.signal(SIGINT);
+  std::string text;
+  for (std::string more = running.read_some(); !more.empty(); more = running.read_some()) {
+    text += more;
+  }
+  const int code = running.wait();
+  if (code == 0) GTEST_SKIP() << "the answer ended before the signal came";
+  EXPECT_EQ(code, 130);
+  EXPECT_TRUE(text.ends_with('\n'));
+}
+
+TEST_F(Asking, ChatEqualsColdRuns) {
+  for (const char* thinking : {"--thinking", "--no-thinking"}) {
+    const std::string saved = folder_.path("talk.json");
+    const std::string input = "/image " + picture_ + "\ncolor?\nAnd the shape?\n/save " + saved +
+                              "\nAre you sure of it?\n";
+    const Finished chat = ask({"--json", thinking, "--max-tokens", "80"}, input, "chat");
+    ASSERT_EQ(chat.code, 0) << chat.err;
+    ASSERT_EQ(chat.lines().size(), 3U) << chat.out;
+    const io::Json third = io::parse_json(chat.lines()[2], "line");
+    io::Json messages = io::read_json_file(saved);
+    messages.push(io::Json::Object{{"role", "user"}, {"content", "Are you sure of it?"}});
+    const std::string file = folder_.write("cold.json", io::to_json_text(messages));
+    const io::Json cold = ask_json({"--messages", file, thinking, "--max-tokens", "80"});
+    EXPECT_EQ(*third.find("token_ids"), *cold.find("token_ids")) << thinking;
+    EXPECT_EQ(*third.find("prompt_tokens"), *cold.find("prompt_tokens"));
+    EXPECT_GE(third.find("cached_tokens")->as_int(), 64);
+    EXPECT_EQ(cold.find("cached_tokens")->as_int(), 0);
+    EXPECT_FALSE(third.find("pictures")->as_array()[0].find("encoded")->as_bool());
+  }
+}
+
+TEST_F(Asking, ChatCommands) {
+  const Finished chat =
+      ask({"--max-tokens", "2"},
+          "/image none.png\n/load none.json\n/bogus\n/save\n/help\n/reset\n/quit\n"
+          "never asked\n",
+          "chat");
+  EXPECT_EQ(chat.code, 3);  // of the first failure
+  EXPECT_EQ(chat.out, "");
+  for (const char* part :
+       {"none.png", "none.json", "/bogus", "/save: expected a file name", "/image FILE"}) {
+    EXPECT_NE(chat.err.find(part), std::string::npos) << part << " in " << chat.err;
+  }
+}
+
+TEST_F(Asking, ChatLoadsWhatItSaved) {
+  const std::string saved = folder_.path("talk.json");
+  ask({"--max-tokens", "4"}, "/image " + picture_ + "\ncolor?\n/save " + saved + "\n", "chat");
+  const Finished again =
+      ask({"--max-tokens", "4", "--json"}, "/load " + saved + "\nshape?\n", "chat");
+  EXPECT_EQ(again.code, 0) << again.err;
+  EXPECT_EQ(again.json().find("pictures")->as_array().size(), 1U);
+}
+
+}  // namespace
+}  // namespace sightline::e2e
