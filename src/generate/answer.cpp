@@ -2,6 +2,7 @@
 #include "generate/answer.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace sightline::generate {
 

@@ -5,6 +5,8 @@
 #include <cstring>
 
 #include "generate/clock.hpp"
+#include "generate/step.hpp"
+#include "generate/step.hpp"
 #include "kernels/delta_rule.hpp"
 
 namespace sightline::generate {
@@ -222,18 +224,8 @@ void Conversation::prefill(const RunContext& run, const Prompt& prompt, Result& 
 bool Conversation::step(const RunContext& run, std::int32_t id, std::span<float> logits) {
   const std::lock_guard lock(run.engine.compute);
   nn::Pass pass = make_pass(run);
-  const ArenaScope scope(pass.arena);
-  const View row = pass.arena.matrix(1, run.engine.model->info().hidden_size);
-  run.engine.model->embed(pass, {&id, 1}, row);
-  nn::Positions position;
-  const auto p = static_cast<std::int32_t>(live_.length + live_.rope_delta);
-  position.push(p, p, p);
-  const std::int64_t wanted = 0;
-  const model::Segment segment{&live_,       0,      1, &position, 0, model::RowKind::step,
-                               {&wanted, 1}, nullptr};
-  const model::ForwardResult out{{logits.data(), 1, static_cast<std::int64_t>(logits.size())}, {}};
   try {
-    run.engine.model->forward(pass, row, {&segment, 1}, out);
+    generate::step(*run.engine.model, pass, live_, id, logits);
   } catch (const Error& error) {
     if (error.code() != Code::cancelled) throw;
     return false;

@@ -88,17 +88,17 @@ const tokenizer::Tokenizer& tiny_tokenizer() {
 
 constexpr std::int32_t kA = 0, kB = 1, kC = 2, kNewline = 3, kEnd = 5, kThink = 6, kThinkEnd = 7;
 
-struct Run {
+struct Outcome {
   std::string text, reasoning, streamed_text, streamed_reasoning;
   bool finished = false;
 };
 
-Run run(AnswerRules rules, const std::vector<std::int32_t>& ids) {
+Outcome run(AnswerRules rules, const std::vector<std::int32_t>& ids) {
   rules.end_ids = {kEnd};
   rules.think_open = kThink;
   rules.think_close = kThinkEnd;
   Answer answer(tiny_tokenizer(), rules);
-  Run result;
+  Outcome result;
   const auto take = [&](const AnswerStep& step) {
     (step.reasoning ? result.streamed_reasoning : result.streamed_text) += step.text;
     result.finished = result.finished || step.finished;
@@ -115,7 +115,7 @@ Run run(AnswerRules rules, const std::vector<std::int32_t>& ids) {
 }
 
 TEST(Answer, PlainTextEndsAtTheEndToken) {
-  const Run result = run({}, {kA, kB, kEnd, kC});
+  const Outcome result = run({}, {kA, kB, kEnd, kC});
   EXPECT_EQ(result.text, "ab");
   EXPECT_TRUE(result.finished);
 }
@@ -124,7 +124,7 @@ TEST(Answer, PlainTextEndsAtTheEndToken) {
 TEST(Answer, UnclosedReasoningIsAllReasoning) {
   AnswerRules rules;
   rules.reasoning_open = true;
-  const Run result = run(rules, {kA, kB});
+  const Outcome result = run(rules, {kA, kB});
   EXPECT_EQ(result.reasoning, "ab");
   EXPECT_EQ(result.text, "");
 }
@@ -132,21 +132,21 @@ TEST(Answer, UnclosedReasoningIsAllReasoning) {
 TEST(Answer, ClosedReasoningLosesTheTemplatesNewlines) {
   AnswerRules rules;
   rules.reasoning_open = true;
-  const Run result = run(rules, {kNewline, kA, kNewline, kB, kNewline, kThinkEnd, kNewline,
+  const Outcome result = run(rules, {kNewline, kA, kNewline, kB, kNewline, kThinkEnd, kNewline,
                                  kNewline, kC, kNewline, kEnd});
   EXPECT_EQ(result.reasoning, "a\nb");
   EXPECT_EQ(result.text, "c\n");
 }
 
 TEST(Answer, ReasoningMayBeOpenedByTheModel) {
-  const Run result = run({}, {kThink, kNewline, kA, kThinkEnd, kNewline, kB, kEnd});
+  const Outcome result = run({}, {kThink, kNewline, kA, kThinkEnd, kNewline, kB, kEnd});
   EXPECT_EQ(result.reasoning, "a");
   EXPECT_EQ(result.text, "b");
 }
 
 // Bug log G6: with thinking off the answer is the answer, and a later tag is text.
 TEST(Answer, ATagInsideTheAnswerIsText) {
-  const Run result = run({}, {kA, kThink, kB, kEnd});
+  const Outcome result = run({}, {kA, kThink, kB, kEnd});
   EXPECT_EQ(result.reasoning, "");
   EXPECT_EQ(result.text, "a<think>b");
 }
@@ -155,7 +155,7 @@ TEST(Answer, StopTextsEndTheAnswerButNotTheReasoning) {
   AnswerRules rules;
   rules.reasoning_open = true;
   rules.stop = {"ab"};
-  const Run result = run(rules, {kA, kB, kThinkEnd, kC, kA, kB, kC});
+  const Outcome result = run(rules, {kA, kB, kThinkEnd, kC, kA, kB, kC});
   EXPECT_EQ(result.reasoning, "ab");
   EXPECT_EQ(result.text, "c");
   EXPECT_TRUE(result.finished);
