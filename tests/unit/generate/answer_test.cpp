@@ -51,42 +51,18 @@ TEST(StopMatcher, PiecesDoNotMatter) {
   }
 }
 
-// A vocabulary of single bytes with three control tokens.
-const tokenizer::Tokenizer& tiny_tokenizer() {
-  static const tokenizer::Tokenizer tokenizer = [] {
-    std::string vocabulary;
-    const std::vector<std::string> pieces{"a", "b", "c", "Ċ", "Ġ"};
-    for (std::size_t i = 0; i < pieces.size(); ++i) {
-      vocabulary += (i ? ",\"" : "\"") + pieces[i] + "\":" + std::to_string(i);
-    }
-    const auto added = [](int id, const std::string& content, const char* special) {
-      return "{\"id\":" + std::to_string(id) + ",\"content\":\"" + content +
-             "\",\"single_word\":false,\"lstrip\":false,\"rstrip\":false,\"normalized\":false,"
-             "\"special\":" +
-             special + "}";
-    };
-    return tokenizer::Tokenizer::parse(
-        "{\"version\":\"1.0\",\"truncation\":null,\"padding\":null,\"added_tokens\":[" +
-            added(5, "<|im_end|>", "true") + "," + added(6, "<think>", "false") + "," +
-            added(7, "</think>", "false") +
-            "],\"normalizer\":{\"type\":\"NFC\"},\"pre_tokenizer\":{\"type\":\"Sequence\","
-            "\"pretokenizers\":[{\"type\":\"Split\","
-            "\"pattern\":{\"Regex\":\"\\\\s+|\\\\S+\"},\"behavior\":\"Isolated\",\"invert\":false},"
-            "{\"type\":\"ByteLevel\","
-            "\"add_prefix_space\":false,\"trim_offsets\":false,\"use_regex\":false}]},\"post_"
-            "processor\":null,\"decoder\":"
-            "{\"type\":\"ByteLevel\",\"add_prefix_space\":false,\"trim_offsets\":false,\"use_"
-            "regex\":false},\"model\":{\"type\":"
-            "\"BPE\",\"dropout\":null,\"unk_token\":null,\"continuing_subword_prefix\":null,\"end_"
-            "of_word_suffix\":null,"
-            "\"fuse_unk\":false,\"byte_fallback\":false,\"ignore_merges\":false,\"vocab\":{" +
-            vocabulary + "},\"merges\":[]}}",
-        "tiny");
-  }();
+// The demo checkpoint's vocabulary: single letters, a newline and the control tokens.
+const tokenizer::Tokenizer& demo_tokenizer() {
+  static const auto tokenizer = tokenizer::Tokenizer::load(std::string(SIGHTLINE_TEST_DATA) +
+                                                           "/../../demo/checkpoint/tokenizer.json");
   return tokenizer;
 }
 
-constexpr std::int32_t kA = 0, kB = 1, kC = 2, kNewline = 3, kEnd = 5, kThink = 6, kThinkEnd = 7;
+std::int32_t id_of(const char* piece) { return demo_tokenizer().id_of(piece).value(); }
+
+const std::int32_t kA = id_of("a"), kB = id_of("b"), kC = id_of("c"), kNewline = id_of("Ċ"),
+                   kEnd = id_of("<|im_end|>"), kThink = id_of("<think>"),
+                   kThinkEnd = id_of("</think>");
 
 struct Outcome {
   std::string text, reasoning, streamed_text, streamed_reasoning;
@@ -97,7 +73,7 @@ Outcome run(AnswerRules rules, const std::vector<std::int32_t>& ids) {
   rules.end_ids = {kEnd};
   rules.think_open = kThink;
   rules.think_close = kThinkEnd;
-  Answer answer(tiny_tokenizer(), rules);
+  Answer answer(demo_tokenizer(), rules);
   Outcome result;
   const auto take = [&](const AnswerStep& step) {
     (step.reasoning ? result.streamed_reasoning : result.streamed_text) += step.text;
@@ -133,7 +109,7 @@ TEST(Answer, ClosedReasoningLosesTheTemplatesNewlines) {
   AnswerRules rules;
   rules.reasoning_open = true;
   const Outcome result = run(rules, {kNewline, kA, kNewline, kB, kNewline, kThinkEnd, kNewline,
-                                 kNewline, kC, kNewline, kEnd});
+                                     kNewline, kC, kNewline, kEnd});
   EXPECT_EQ(result.reasoning, "a\nb");
   EXPECT_EQ(result.text, "c\n");
 }
