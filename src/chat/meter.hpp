@@ -15,7 +15,7 @@ namespace sightline::chat {
 inline constexpr std::size_t kMaxTemplateBytes = 1U << 20U;  ///< source of a template
 inline constexpr std::size_t kMaxSyntaxDepth =
     160;  ///< nesting of expressions and blocks in the source
-inline constexpr std::uint64_t kMaxSteps = 20'000'000;  ///< nodes evaluated, plus work by size
+inline constexpr std::uint64_t kMaxSteps = 10'000'000;  ///< nodes evaluated, plus work by size
 inline constexpr std::size_t kMaxLiveBytes = std::size_t{256}
                                              << 20U;  ///< all values of one rendering
 inline constexpr std::size_t kMaxTextBytes = std::size_t{32}

@@ -44,7 +44,8 @@ void declare(CLI::App& app, const Argument& argument) {
     return;
   }
   CLI::Option* option = app.add_option(argument.names, receive);
-  option->type_size(1)->allow_extra_args(false)->required(argument.required);
+  option->type_size(1)->required(argument.required);
+  option->allow_extra_args(argument.positional && argument.repeated);
   if (argument.positional) {
     option->expected(1, argument.repeated ? CLI::detail::expected_max_vector_size : 1);
   } else {

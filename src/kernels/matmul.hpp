@@ -11,8 +11,9 @@ namespace sightline::kernels {
 /// y[r, o] = Σ_k x[r, k] · W[o, k] + bias[o] (bias may be null). x (rows, in), W (out, in) as
 /// stored, y (rows, out); y must not overlap x. For a given kernel set the bits of a row of y
 /// depend on that row of x, W and bias alone: not on how many rows there are, on the number of
-/// threads, or on who computed what. Throws Error(memory_limit) when there is no scratch memory.
-void matmul(Compute& compute, ConstView x, const Weight& weight, const float* bias, View y);
+/// threads, or on who computed what.
+void matmul(Compute& compute, ConstView x, const Weight& weight, const float* bias,
+            View y) noexcept;
 
 /// Row `index` of a stored matrix, widened to float32: out[0 .. in).
 void widen_row(const Weight& weight, std::int64_t index, float* out) noexcept;

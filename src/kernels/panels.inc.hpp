@@ -2,6 +2,8 @@
 // tiles are templates over their rows and columns; every element is summed in the order that
 // table.hpp promises, whatever the tile.
 
+constexpr std::int64_t at_most(std::int64_t n, std::int64_t limit) { return n < limit ? n : limit; }
+
 template <int R, int O>
 inline void reduce_tile(const Vec (&sums)[R][O], float* c, std::int64_t c_stride, bool accumulate) {
   for (int r = 0; r < R; ++r) {
@@ -20,12 +22,19 @@ inline void dot_tile(const DotPanel& p, std::int64_t row, std::int64_t col) {
   for (int r = 0; r < R; ++r) {
     for (int o = 0; o < O; ++o) sums[r][o] = Vec::zero();
   }
-  for (std::int64_t k = 0; k < p.depth; k += Vec::kLanes) {
+  std::int64_t k = 0;
+  for (; k + Vec::kLanes <= p.depth; k += Vec::kLanes) {
     Vec x[R];
     for (int r = 0; r < R; ++r) x[r] = Vec::load(a + r * p.a_stride + k);
     for (int o = 0; o < O; ++o) {
       const Vec w = Vec::load(b + o * p.b_stride + k);
       for (int r = 0; r < R; ++r) sums[r][o] = Vec::fma(x[r], w, sums[r][o]);
+    }
+  }
+  for (int o = 0; o < O && k < p.depth; ++o) {
+    const Vec w = Vec::load_first(b + o * p.b_stride + k, p.depth - k);
+    for (int r = 0; r < R; ++r) {
+      sums[r][o] = Vec::fma(Vec::load_first(a + r * p.a_stride + k, p.depth - k), w, sums[r][o]);
     }
   }
   reduce_tile<R, O>(sums, p.c + row * p.c_stride + col, p.c_stride, p.accumulate);
@@ -54,6 +63,24 @@ void dot_panel(const DotPanel& p) {
   if (p.rows - row == 1) dot_rows<1>(p, row);
 }
 
+template <DType D>
+inline void widen_type(const std::byte* source, std::int64_t n, float* out) {
+  constexpr std::int64_t kSize = dtype_size(D);
+  std::int64_t k = 0;
+  for (; k + Vec::kLanes <= n; k += Vec::kLanes)
+    Vec::load_stored<D>(source + k * kSize).store(out + k);
+  if (k == n) return;
+  std::byte rest[Vec::kLanes * kSize] = {};
+  __builtin_memcpy(rest, source + k * kSize, static_cast<std::size_t>((n - k) * kSize));
+  Vec::load_stored<D>(rest).store_first(out + k, n - k);
+}
+
+void widen_values(DType dtype, const std::byte* source, std::int64_t n, float* out) {
+  if (dtype == DType::bf16) return widen_type<DType::bf16>(source, n, out);
+  if (dtype == DType::f16) return widen_type<DType::f16>(source, n, out);
+  widen_type<DType::f32>(source, n, out);
+}
+
 /// Adds the products of Vec::kLanes elements of R rows and O stored weight rows.
 template <int R, int O, DType D>
 inline void stored_lanes(const float* x, std::int64_t x_stride, const std::byte* w,
@@ -80,63 +107,140 @@ inline void stored_rest(const float* x, std::int64_t x_stride, const std::byte* 
   }
 }
 
-/// Fetches the line of the O weight rows that follow these O. The address may lie behind the last
-/// weight (so it is not computed as a pointer); prefetching never faults.
-template <int O>
-inline void fetch_rows(const std::byte* w, std::int64_t row_bytes) {
-  const auto here = reinterpret_cast<std::uintptr_t>(w);
-  for (int o = O; o < 2 * O; ++o) {
-    __builtin_prefetch(
-        reinterpret_cast<const void*>(here + static_cast<std::uintptr_t>(o * row_bytes)), 0, 2);
-  }
+/// Asks for a cache line. The address may lie behind the last weight (so it is no pointer); this
+/// never faults.
+inline void fetch(std::uintptr_t address) {
+  __builtin_prefetch(reinterpret_cast<const void*>(address), 0, 2);
 }
 
-/// One step of the rows against O stored weight rows; the first rows fetch the weights after them.
+/// What a register tile of stored weights works on.
+struct StoredTile {
+  std::int64_t row = 0, out = 0;      ///< its first row and output
+  std::int64_t first = 0, depth = 0;  ///< the step
+  bool accumulate = false;            ///< y holds the sum of the steps before
+  bool fetch_next = false;            ///< ask for the weights of the next outputs meanwhile
+};
+
+/// One step of R rows against O stored weight rows.
 template <int R, int O, DType D>
-inline void stored_tile(const DotStored& p, std::int64_t row, std::int64_t out, std::int64_t first,
-                        std::int64_t depth) {
+inline void stored_tile(const DotStored& p, const StoredTile& t) {
   constexpr std::int64_t kSize = dtype_size(D);
   constexpr std::int64_t kLine = 64 / kSize;  // elements of a cache line
   const std::int64_t row_bytes = p.in * kSize;
-  const std::byte* w = p.w + (out * p.in + first) * kSize;
-  const float* x = p.x + row * p.x_stride + first;
+  const std::byte* w = p.w + (t.out * p.in + t.first) * kSize;
+  const float* x = p.x + t.row * p.x_stride + t.first;
   Vec sums[R][O];
   for (int r = 0; r < R; ++r) {
     for (int o = 0; o < O; ++o) sums[r][o] = Vec::zero();
   }
   std::int64_t k = 0;
-  for (; k + kLine <= depth; k += kLine) {
-    if (row == 0) fetch_rows<O>(w + k * kSize, row_bytes);
+  for (; k + kLine <= t.depth; k += kLine) {
+    for (int o = O; o < 2 * O && t.fetch_next; ++o) {
+      fetch(reinterpret_cast<std::uintptr_t>(w + k * kSize) +
+            static_cast<std::uintptr_t>(o * row_bytes));
+    }
     for (std::int64_t l = 0; l < kLine; l += Vec::kLanes) {
       stored_lanes<R, O, D>(x + k + l, p.x_stride, w + (k + l) * kSize, row_bytes, sums);
     }
   }
-  for (; k + Vec::kLanes <= depth; k += Vec::kLanes) {
+  for (; k + Vec::kLanes <= t.depth; k += Vec::kLanes) {
     stored_lanes<R, O, D>(x + k, p.x_stride, w + k * kSize, row_bytes, sums);
   }
-  if (k < depth) stored_rest<R, O, D>(x + k, p.x_stride, w + k * kSize, row_bytes, depth - k, sums);
-  reduce_tile<R, O>(sums, p.y + row * p.y_stride + out, p.y_stride, first > 0);
+  if (k < t.depth)
+    stored_rest<R, O, D>(x + k, p.x_stride, w + k * kSize, row_bytes, t.depth - k, sums);
+  reduce_tile<R, O>(sums, p.y + t.row * p.y_stride + t.out, p.y_stride, t.accumulate);
 }
 
-/// O outputs: every group of rows passes over a step of the weights while it lies in the
-/// first-level cache.
+/// One step of all rows against O outputs: threes, and twos where one would be left.
 template <int O, DType D>
-inline void stored_outs(const DotStored& p, std::int64_t out) {
+inline void stored_rows(const DotStored& p, StoredTile tile) {
+  const auto left = [&] { return p.rows - tile.row; };
+  for (; left() >= 3 && left() != 4; tile.row += 3, tile.fetch_next = false)
+    stored_tile<3, O, D>(p, tile);
+  for (; left() >= 2; tile.row += 2, tile.fetch_next = false) stored_tile<2, O, D>(p, tile);
+  if (left() == 1) stored_tile<1, O, D>(p, tile);
+}
+
+/// Four outputs at a time over their whole length: memory is read in long runs, and every group of
+/// rows passes over a step of the weights while it lies in the first-level cache.
+template <DType D>
+inline void stored_direct(const DotStored& p) {
+  std::int64_t out = 0;
+  for (; out + 4 <= p.outs; out += 4) {
+    for (std::int64_t first = 0; first < p.in; first += kDotStep) {
+      stored_rows<4, D>(p, {0, out, first, at_most(p.in - first, kDotStep), first > 0, true});
+    }
+  }
+  for (; out < p.outs; ++out) {
+    for (std::int64_t first = 0; first < p.in; first += kDotStep) {
+      stored_rows<1, D>(p, {0, out, first, at_most(p.in - first, kDotStep), first > 0, true});
+    }
+  }
+}
+
+constexpr std::int64_t kPanelOuts =
+    8;  // widened at a time: 16 KiB of a step, half a first-level cache
+constexpr std::int64_t kWidenedRows = 24;  // from here on widening once pays
+
+/// Bytes to ask for while a panel is multiplied: `rows` rows, each of `lines` cache lines, `stride`
+/// bytes apart.
+struct Ahead {
+  std::uintptr_t start;
+  std::int64_t rows, lines, stride;
+};
+
+/// A widened panel for all rows, three at a time; each three ask for their share of the next panel.
+inline void widened_rows(const DotPanel& panel, const Ahead& next) {
+  std::int64_t line = 0;
+  for (std::int64_t row = 0; row < panel.rows; row += 3) {
+    for (const std::int64_t end = next.rows * next.lines * (row + 3) / panel.rows; line < end;
+         ++line) {
+      fetch(next.start +
+            static_cast<std::uintptr_t>(line / next.lines * next.stride + line % next.lines * 64));
+    }
+    switch (panel.rows - row) {
+      case 1:
+        dot_rows<1>(panel, row);
+        break;
+      case 2:
+        dot_rows<2>(panel, row);
+        break;
+      default:
+        dot_rows<3>(panel, row);
+    }
+  }
+}
+
+/// Panels of outputs, widened step by step into scratch that stays in the first-level cache.
+template <DType D>
+inline void stored_widened(const DotStored& p) {
+  constexpr std::int64_t kSize = dtype_size(D);
+  alignas(64) float scratch[kPanelOuts * kDotStep];
+  const std::int64_t row_bytes = p.in * kSize;
   for (std::int64_t first = 0; first < p.in; first += kDotStep) {
-    const std::int64_t depth = p.in - first < kDotStep ? p.in - first : kDotStep;
-    std::int64_t row = 0;
-    const auto rest = [&] { return p.rows - row; };
-    for (; rest() >= 3 && rest() != 4; row += 3) stored_tile<3, O, D>(p, row, out, first, depth);
-    for (; rest() >= 2; row += 2) stored_tile<2, O, D>(p, row, out, first, depth);
-    if (rest() == 1) stored_tile<1, O, D>(p, row, out, first, depth);
+    const std::int64_t depth = at_most(p.in - first, kDotStep);
+    for (std::int64_t out = 0; out < p.outs; out += kPanelOuts) {
+      const std::int64_t outs = at_most(p.outs - out, kPanelOuts);
+      const std::byte* w = p.w + out * row_bytes + first * kSize;
+      for (std::int64_t o = 0; o < outs; ++o)
+        widen_type<D>(w + o * row_bytes, depth, scratch + o * kDotStep);
+      const bool last = out + outs == p.outs;
+      const std::int64_t ahead = last ? depth * kSize - out * row_bytes : outs * row_bytes;
+      widened_rows({p.x + first, p.x_stride, p.rows, scratch, kDotStep, outs, p.y + out, p.y_stride,
+                    depth, first > 0},
+                   {reinterpret_cast<std::uintptr_t>(w) + static_cast<std::uintptr_t>(ahead), outs,
+                    depth * kSize / 64 + 1, row_bytes});
+    }
   }
 }
 
 template <DType D>
 inline void stored_type(const DotStored& p) {
-  std::int64_t out = 0;
-  for (; out + 4 <= p.outs; out += 4) stored_outs<4, D>(p, out);
-  for (; out < p.outs; ++out) stored_outs<1, D>(p, out);
+  if (p.rows < kWidenedRows || D == DType::f32) {
+    stored_direct<D>(p);
+  } else {
+    stored_widened<D>(p);
+  }
   if (p.bias == nullptr) return;
   for (std::int64_t r = 0; r < p.rows; ++r) {
     for (std::int64_t o = 0; o < p.outs; ++o) p.y[r * p.y_stride + o] += p.bias[o];
@@ -147,24 +251,6 @@ void dot_stored(const DotStored& p) {
   if (p.dtype == DType::bf16) return stored_type<DType::bf16>(p);
   if (p.dtype == DType::f16) return stored_type<DType::f16>(p);
   stored_type<DType::f32>(p);
-}
-
-template <DType D>
-inline void widen_type(const std::byte* source, std::int64_t n, float* out) {
-  constexpr std::int64_t kSize = dtype_size(D);
-  std::int64_t k = 0;
-  for (; k + Vec::kLanes <= n; k += Vec::kLanes)
-    Vec::load_stored<D>(source + k * kSize).store(out + k);
-  if (k == n) return;
-  std::byte rest[Vec::kLanes * kSize] = {};
-  __builtin_memcpy(rest, source + k * kSize, static_cast<std::size_t>((n - k) * kSize));
-  Vec::load_stored<D>(rest).store_first(out + k, n - k);
-}
-
-void widen_values(DType dtype, const std::byte* source, std::int64_t n, float* out) {
-  if (dtype == DType::bf16) return widen_type<DType::bf16>(source, n, out);
-  if (dtype == DType::f16) return widen_type<DType::f16>(source, n, out);
-  widen_type<DType::f32>(source, n, out);
 }
 
 /// R rows, V vectors of columns; with `count` < V·kLanes (V = 1) only the first `count` columns.

@@ -36,7 +36,7 @@ struct DotPanel {
 /// above.
 struct DotStored {
   const float* x = nullptr;
-  std::int64_t x_stride = 0, rows = 0;  ///< 1 <= rows <= kFewRows
+  std::int64_t x_stride = 0, rows = 0;
   const std::byte* w = nullptr;
   DType dtype = DType::f32;
   std::int64_t in = 0, outs = 0;
@@ -44,7 +44,6 @@ struct DotStored {
   float* y = nullptr;
   std::int64_t y_stride = 0;
 };
-inline constexpr std::int64_t kFewRows = 16;
 
 /// c[r, d] = keep · c[r, d] + Σ_p a[r, p] · b[p, d] in ascending p, with keep = row_scale[r] (or
 /// `scale` if that is null; 0 overwrites whatever c held). `cols` may be anything; a is read at a[r

@@ -3,6 +3,7 @@
 
 #include <random>
 
+#include "unit/tokenizer/published_tokenizer.hpp"
 #include "unit/tokenizer/small_tokenizer.hpp"
 
 namespace sightline::tokenizer {

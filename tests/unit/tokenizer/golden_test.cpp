@@ -5,6 +5,7 @@
 
 #include <chrono>
 
+#include "unit/tokenizer/published_tokenizer.hpp"
 #include "unit/tokenizer/small_tokenizer.hpp"
 
 namespace sightline::tokenizer {

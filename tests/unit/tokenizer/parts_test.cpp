@@ -153,6 +153,7 @@ TEST(Nfc, ComposesOrdersAndKeeps) {
   EXPECT_EQ(nfc("e\u0301"), "\u00e9");
   EXPECT_EQ(nfc("a\u0315\u0316"), "a\u0316\u0315");
   EXPECT_EQ(nfc("\u1112\u1161\u11ab"), "\ud55c");
+  EXPECT_EQ(nfc("\u1106\u1167\u11a7"), "\uba70\u11a7");  // no trailing consonant
   EXPECT_EQ(nfc("\u212b\u2126"), "\u00c5\u03a9");
   EXPECT_EQ(nfc("\u0958"), "\u0915\u093c");  // excluded from composition
   const std::string same = "ASCII \u00e9 \u4e2d\u6587";

@@ -107,11 +107,4 @@ std::string error_of(Call&& call) {
   return "";
 }
 
-/// The published tokenizer, read once for a test process.
-inline const Tokenizer& published() {
-  static const Tokenizer kTokenizer =
-      Tokenizer::load(SIGHTLINE_TEST_DATA "/processor/tokenizer.json");
-  return kTokenizer;
-}
-
 }  // namespace sightline::tokenizer

@@ -5,6 +5,7 @@
 
 #include "tokenizer/stream_decoder.hpp"
 #include "tokenizer/utf8.hpp"
+#include "unit/tokenizer/published_tokenizer.hpp"
 #include "unit/tokenizer/small_tokenizer.hpp"
 
 namespace sightline::tokenizer {
