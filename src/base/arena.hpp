@@ -1,5 +1,6 @@
-// Arena: scratch memory of one run. Allocation bumps a pointer, release goes back to a mark; chunks are kept and
-// reused. 64-byte aligned. Not thread-safe: only the thread that drives a run allocates.
+// Arena: scratch memory of one run. Allocation bumps a pointer, release goes back to a mark; chunks
+// are kept and reused. 64-byte aligned. Not thread-safe: only the thread that drives a run
+// allocates.
 #pragma once
 
 #include <cstddef>
@@ -23,8 +24,8 @@ class Arena {
   Arena(const Arena&) = delete;
   Arena& operator=(const Arena&) = delete;
 
-  /// Uninitialised memory, aligned to kAlignment, valid until release() of an earlier mark. Throws Error(memory_limit)
-  /// when the system has no memory.
+  /// Uninitialised memory, aligned to kAlignment, valid until release() of an earlier mark. Throws
+  /// Error(memory_limit) when the system has no memory.
   void* allocate(std::size_t bytes);
 
   /// A matrix of floats (uninitialised), rows x cols, dense.

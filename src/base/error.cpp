@@ -26,12 +26,18 @@ Domain code_domain(Code code) noexcept { return kTable[static_cast<std::size_t>(
 
 int exit_code(Domain domain) noexcept {
   switch (domain) {
-    case Domain::usage: return 2;
-    case Domain::input: return 3;
-    case Domain::checkpoint: return 4;
-    case Domain::limit: return 5;
-    case Domain::cancelled: return 130;
-    case Domain::internal: break;
+    case Domain::usage:
+      return 2;
+    case Domain::input:
+      return 3;
+    case Domain::checkpoint:
+      return 4;
+    case Domain::limit:
+      return 5;
+    case Domain::cancelled:
+      return 130;
+    case Domain::internal:
+      break;
   }
   return 70;
 }

@@ -1,5 +1,5 @@
-// Mat: a 2-D row-major view, the one shape in which the engine computes: tokens (or patches) down, features across.
-// It owns nothing and counts nothing. Copy it freely.
+// Mat: a 2-D row-major view, the one shape in which the engine computes: tokens (or patches) down,
+// features across. It owns nothing and counts nothing. Copy it freely.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +29,7 @@ struct Mat {
   }
 };
 
-using View = Mat<float>;             ///< activations are float32 between operations
+using View = Mat<float>;  ///< activations are float32 between operations
 using ConstView = Mat<const float>;
 
 }  // namespace sightline

@@ -1,5 +1,6 @@
-// The thread pool: a fixed number of workers to which blocks of work are handed out as they become free.
-// One run at a time uses a pool (the caller is worker 0). Results must not depend on which worker does what.
+// The thread pool: a fixed number of workers to which blocks of work are handed out as they become
+// free. One run at a time uses a pool (the caller is worker 0). Results must not depend on which
+// worker does what.
 #pragma once
 
 #include <cstdint>
@@ -33,8 +34,9 @@ class Threads {
 
   [[nodiscard]] int count() const noexcept;
 
-  /// Calls fn(block, worker) once for every block in [0, blocks), in any order, on any worker; returns when all are
-  /// done. `worker` is in [0, count()). fn must not throw. Blocks are taken one by one as workers become free.
+  /// Calls fn(block, worker) once for every block in [0, blocks), in any order, on any worker;
+  /// returns when all are done. `worker` is in [0, count()). fn must not throw. Blocks are taken
+  /// one by one as workers become free.
   void for_blocks(std::int64_t blocks, BlockFn fn) noexcept;
 
  private:
@@ -52,8 +54,8 @@ struct ThreadBudget {
 /// From the affinity mask and the cgroup CPU quota (v1 and v2), at least 1.
 ThreadBudget available_threads();
 
-/// The same with the affinity mask given as a number of CPUs, and /proc and /sys looked up below `root` ("" is the real
-/// one): a test lays out the files that it wants.
+/// The same with the affinity mask given as a number of CPUs, and /proc and /sys looked up below
+/// `root` ("" is the real one): a test lays out the files that it wants.
 ThreadBudget available_threads(int affinity_cpus, const std::string& root);
 
 }  // namespace sightline

@@ -6,7 +6,6 @@
 
 #include "generate/clock.hpp"
 #include "generate/step.hpp"
-#include "generate/step.hpp"
 #include "kernels/delta_rule.hpp"
 
 namespace sightline::generate {

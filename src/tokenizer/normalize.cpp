@@ -42,9 +42,7 @@ bool is_younger_than_reference(char32_t c) {
 // True for characters that are NFC by themselves and never touch what stands before them: all below
 // the first combining mark (U+0300), the ideographs from extension A to the unified block, and the
 // jamo U+11A7, which utf8proc 2.8 takes for a trailing consonant after a syllable.
-bool is_separate(char32_t c) {
-  return c < 0x300 || (c >= 0x3400 && c <= 0x9FFF) || c == 0x11A7;
-}
+bool is_separate(char32_t c) { return c < 0x300 || (c >= 0x3400 && c <= 0x9FFF) || c == 0x11A7; }
 
 using CodePoints = std::vector<utf8proc_int32_t>;
 
