@@ -17,8 +17,10 @@ struct Site {
   std::string path;  ///< transformers' module path, e.g. "model.language_model.layers.3.mlp"; "" is
                      ///< the root
   std::string kind;  ///< transformers' class, e.g. "Qwen3_5MLP"
-  bool batched = false;  ///< shapes are shown with the leading batch axis of 1 that transformers
-                         ///< keeps (text modules)
+  std::string extra = {};  ///< what torch prints inside the class's brackets
+  bool operation = false;  ///< no module of transformers but a step inside one, named by `kind`
+  bool batched = false;    ///< shapes are shown with the leading batch axis of 1 that transformers
+                           ///< keeps (text modules)
 };
 
 /// What a run reports. For every module call: enter, its inputs, what happens inside (nested calls,
@@ -26,8 +28,9 @@ struct Site {
 class Trace {
  public:
   virtual ~Trace() = default;
-  /// `where` is the line that made the call.
-  virtual void enter(const Site& site, const std::source_location& where) = 0;
+  /// `caller` is the line that made the call, `callee` the first line of the module's function.
+  virtual void enter(const Site& site, const std::source_location& caller,
+                     const std::source_location& callee) = 0;
   virtual void input(const Site& site, const TensorRef& tensor) = 0;
   /// A value inside a module (its port is tensor.name), e.g. "q_rope".
   virtual void note(const Site& site, const TensorRef& tensor) = 0;

@@ -6,6 +6,7 @@
 #include <new>
 #include <string>
 
+#include "base/reserved.hpp"
 #include "sightline/error.hpp"
 
 namespace sightline {
@@ -16,7 +17,9 @@ struct Arena::Chunk {
       ::operator delete(static_cast<void*>(memory), std::align_val_t{kAlignment});
     }
   };
-  std::unique_ptr<std::byte, Free> data;
+  std::unique_ptr<std::byte, Free> memory;
+  std::unique_ptr<ReservedMemory> addresses;
+  std::byte* data = nullptr;
   std::size_t size = 0, used = 0;
   std::size_t before = 0;  ///< bytes in use in the chunks before this one
 };
@@ -41,8 +44,21 @@ std::byte* allocate_aligned(std::size_t bytes) {
 
 }  // namespace
 
-Arena::Arena() = default;
+Arena::Arena(Kind kind) : kind_(kind) {}
 Arena::~Arena() = default;
+
+Arena::Chunk Arena::new_chunk(Kind kind, std::size_t size) {
+  Chunk chunk;
+  if (kind == Kind::memory) {
+    chunk.memory.reset(allocate_aligned(size));
+    chunk.data = chunk.memory.get();
+  } else {
+    chunk.addresses = std::make_unique<ReservedMemory>(size, ReservedMemory::Kind::untouchable);
+    chunk.data = chunk.addresses->data();
+  }
+  chunk.size = size;
+  return chunk;
+}
 
 void* Arena::allocate(std::size_t bytes) {
   if (bytes > std::numeric_limits<std::size_t>::max() / 2) fail(bytes);
@@ -56,15 +72,14 @@ void* Arena::allocate(std::size_t bytes) {
       const std::size_t size = std::max(bytes, std::min(last * 2, kLargestStep));
       // Nothing above the current chunk is in use: marks are released in the order of a stack.
       chunks_.erase(chunks_.begin() + static_cast<std::ptrdiff_t>(next), chunks_.end());
-      chunks_.push_back(
-          Chunk{std::unique_ptr<std::byte, Chunk::Free>(allocate_aligned(size)), size, 0, 0});
+      chunks_.push_back(new_chunk(kind_, size));
     }
     chunks_[next].used = 0;
     chunks_[next].before = next == 0 ? 0 : chunks_[current_].before + chunks_[current_].used;
     current_ = next;
   }
   Chunk& chunk = chunks_[current_];
-  void* result = chunk.data.get() + chunk.used;
+  void* result = chunk.data + chunk.used;
   chunk.used += bytes;
   peak_ = std::max(peak_, chunk.before + chunk.used);
   return result;

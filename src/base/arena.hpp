@@ -19,7 +19,10 @@ class Arena {
   };
   static constexpr std::size_t kAlignment = 64;  ///< one cache line, one AVX-512 register
 
-  Arena();
+  /// `memory` is for use; `addresses` only reserves them (kernels then count instead of computing).
+  enum class Kind : bool { memory, addresses };
+
+  explicit Arena(Kind kind = Kind::memory);
   ~Arena();
   Arena(const Arena&) = delete;
   Arena& operator=(const Arena&) = delete;
@@ -43,6 +46,9 @@ class Arena {
 
  private:
   struct Chunk;
+  static Chunk new_chunk(Kind kind, std::size_t size);
+
+  Kind kind_;
   std::vector<Chunk> chunks_;
   std::size_t current_ = 0, peak_ = 0;
 };

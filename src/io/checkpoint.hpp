@@ -40,12 +40,34 @@ class Checkpoint {
   }
   /// The tensor, its bytes mapped; nothing if there is none.
   [[nodiscard]] virtual std::optional<StoredTensor> find(std::string_view name) const = 0;
+  /// The tensor that a model expects to have this shape; the caller checks that it has.
+  [[nodiscard]] virtual std::optional<StoredTensor> claim(std::string_view name,
+                                                          const Shape& expected) const {
+    (void)expected;
+    return find(name);
+  }
 };
 
-/// How the tensors of a checkpoint were used, once the model is built.
+/// A checkpoint without weights, for walks that only count: every tensor that a model asks for
+/// exists with the shape that it expects (BF16; A_log and linear_attn.norm F32, as published) and
+/// reads as zeros. Only `absent` names do not exist; names() are those asked for so far.
+std::shared_ptr<const Checkpoint> declared_checkpoint(std::string directory,
+                                                      std::vector<std::string> absent);
+
+/// A tensor that a model uses.
+struct ClaimedTensor {
+  std::string name, file;
+  DType dtype = DType::f32;
+  Shape shape;
+  [[nodiscard]] std::int64_t bytes() const { return shape.elements() * dtype_size(dtype); }
+};
+
+/// What a model is built of, and how the tensors of its checkpoint were used.
 struct LoadReport {
   std::int64_t used = 0, ignored_mtp = 0, skipped = 0;
-  std::vector<std::string> ignored;  ///< names of ignored mtp.* tensors
+  std::vector<std::string> ignored;    ///< names of ignored mtp.* tensors
+  std::vector<Site> modules;           ///< in transformers' order, parents first
+  std::vector<ClaimedTensor> tensors;  ///< in the order of their modules
 };
 
 /// Walks module paths: loader.at("layers").at(3).at("mlp").weight("gate_proj.weight", out, in).
@@ -75,8 +97,11 @@ class Loader {
   /// outside of a range).
   void skip() const;
 
-  /// The module at this path, with the next site number.
-  [[nodiscard]] Site site(std::string_view kind) const;
+  /// The module at this path, with the next site number. `extra` is what torch prints inside its
+  /// brackets.
+  [[nodiscard]] Site site(std::string_view kind, std::string extra = {}) const;
+  /// A step of the module at this path that is no module itself; not part of the report.
+  [[nodiscard]] Site operation(std::string_view name) const;
 
   /// To be called once on the root: ignores `mtp.*`, throws Error(unexpected_tensor) naming what
   /// nobody claimed.

@@ -44,6 +44,8 @@ struct Loader::Book {
   std::shared_ptr<const Checkpoint> checkpoint;
   std::set<std::string, std::less<>> claimed;
   std::vector<std::string> skipped;  // paths left alone on purpose
+  std::vector<Site> modules;
+  std::vector<ClaimedTensor> tensors;
   std::uint32_t next_site = 0;
 
   [[nodiscard]] bool is_skipped(std::string_view name) const {
@@ -51,10 +53,11 @@ struct Loader::Book {
                        [&](const std::string& path) { return is_below(name, path); });
   }
 
-  StoredTensor claim(const std::string& name) {
-    std::optional<StoredTensor> found = checkpoint->find(name);
+  StoredTensor claim(const std::string& name, const Shape& expected) {
+    std::optional<StoredTensor> found = checkpoint->claim(name, expected);
     if (!found) fail_missing(name);
-    claimed.insert(name);
+    if (claimed.insert(name).second)
+      tensors.push_back({name, std::string(found->file), found->dtype, found->shape});
     return *found;
   }
 
@@ -103,7 +106,7 @@ bool Loader::has(std::string_view leaf) const {
 }
 
 StoredTensor Loader::tensor(std::string_view leaf, const Shape& expected) const {
-  const StoredTensor stored = book_->claim(at(leaf).path_);
+  const StoredTensor stored = book_->claim(at(leaf).path_, expected);
   if (stored.shape != expected) {
     throw Error(
         Code::tensor_shape,
@@ -119,7 +122,7 @@ StoredTensor Loader::tensor(std::string_view leaf, const Shape& expected) const 
 
 StoredTensor Loader::float_tensor(std::string_view leaf, const Shape& expected) const {
   // The element type first: packed weights differ in shape too, and the type says why.
-  const StoredTensor stored = book_->claim(at(leaf).path_);
+  const StoredTensor stored = book_->claim(at(leaf).path_, expected);
   if (!is_float_storage(stored.dtype)) {
     throw Error(
         Code::tensor_dtype,
@@ -147,8 +150,14 @@ std::vector<float> Loader::values(std::string_view leaf, const Shape& expected) 
 
 void Loader::skip() const { book_->skipped.push_back(path_); }
 
-Site Loader::site(std::string_view kind) const {
-  return {book_->next_site++, path_, std::string(kind), batched_};
+Site Loader::site(std::string_view kind, std::string extra) const {
+  Site site{book_->next_site++, path_, std::string(kind), std::move(extra), false, batched_};
+  book_->modules.push_back(site);
+  return site;
+}
+
+Site Loader::operation(std::string_view name) const {
+  return {book_->next_site++, path_, std::string(name), {}, true, batched_};
 }
 
 LoadReport Loader::finish() const {
@@ -166,6 +175,8 @@ LoadReport Loader::finish() const {
       unexpected.push_back(name);
     }
   }
+  report.modules = std::move(book_->modules);
+  report.tensors = std::move(book_->tensors);
   if (unexpected.empty()) return report;
   const std::size_t shown = std::min(unexpected.size(), kNamesInMessage);
   const std::string list = fmt::format(

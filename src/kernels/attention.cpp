@@ -144,10 +144,23 @@ void run_task(Compute& compute, const Operands& o, const Task& task, const Scrat
   store_output(o, task, s);
 }
 
+/// Scores, softmax (4 operations a score) and weighted values of every visible pair of a query and
+/// a position, for all heads; keys and values are read once.
+Work attention_work(const AttentionShape& shape, ConstView q, std::int64_t first_position,
+                    const KvBlocks& kv) {
+  const std::int64_t pairs =
+      shape.causal ? q.rows * first_position + q.rows * (q.rows + 1) / 2 : q.rows * kv.length;
+  const std::int64_t kv_bytes =
+      2 * kv.length * shape.kv_heads * shape.head_dim * dtype_size(kv.dtype);
+  return {shape.heads * pairs * (4 * shape.head_dim + 4), 0,
+          kv_bytes + 2 * q.rows * q.cols * dtype_size(DType::f32)};
+}
+
 }  // namespace
 
 void attention(Compute& compute, const AttentionShape& shape, ConstView q,
                std::int64_t first_position, const KvBlocks& kv, View out) {
+  if (compute.count(attention_work(shape, q, first_position, kv))) return;
   if (q.rows == 0 || kv.length == 0) return;
   const ArenaScope scope(compute.arena);
   const std::int64_t padded = round_up(shape.head_dim, compute.kernels.lanes);
@@ -170,6 +183,10 @@ void attention(Compute& compute, const AttentionShape& shape, ConstView q,
     task.rows = std::min(rows, q.rows - task.row);
     run_task(compute, operands, task, Scratch(memory + worker * floats, padded));
   });
+}
+
+Work store_work(ConstView x, DType dtype) noexcept {
+  return {0, 0, x.rows * x.cols * (dtype_size(DType::f32) + dtype_size(dtype))};
 }
 
 void store_kv(ConstView x, std::int64_t kv_heads, std::int64_t first, DType dtype,

@@ -43,4 +43,7 @@ void attention(Compute& compute, const AttentionShape& shape, ConstView q,
 void store_kv(ConstView x, std::int64_t kv_heads, std::int64_t first, DType dtype,
               std::byte* const* blocks) noexcept;
 
+/// What store_kv() does, for callers that count instead.
+Work store_work(ConstView x, DType dtype) noexcept;
+
 }  // namespace sightline::kernels

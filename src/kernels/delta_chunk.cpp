@@ -155,10 +155,25 @@ void advance_state(const Head& h, const Scratch& s, std::int64_t n) {
                        s.growth[n - 1]});
 }
 
+/// Per chunk of n rows and value head: key and query products with the keys (4 n² Dk), reading the
+/// state twice and advancing it (6 n Dk Dv), the triangular solution and the inner part of the
+/// outputs (2 n² Dv).
+Work chunked_work(const DeltaShape& shape, std::int64_t first_position, std::int64_t rows) {
+  std::int64_t flops = 0;
+  for (std::int64_t row = 0; row < rows;) {
+    const std::int64_t n = std::min(rows - row, kDeltaChunk - (first_position + row) % kDeltaChunk);
+    flops += 4 * n * n * shape.key_dim + 6 * n * shape.key_dim * shape.value_dim +
+             2 * n * n * shape.value_dim;
+    row += n;
+  }
+  return {shape.value_heads * flops, 0, delta_bytes(shape, rows)};
+}
+
 }  // namespace
 
 void delta_rule_chunked(Compute& compute, const DeltaShape& shape, const DeltaOperands& in,
                         std::int64_t first_position, float* state, View out) {
+  if (compute.count(chunked_work(shape, first_position, in.q.rows))) return;
   const ArenaScope scope(compute.arena);
   const std::int64_t padded = round_up(shape.key_dim, compute.kernels.lanes);
   const std::int64_t floats = Scratch::floats(padded, shape.value_dim);

@@ -58,10 +58,24 @@ void run_columns(const Kernels& kernels, const DeltaShape& shape, const DeltaOpe
   }
 }
 
+/// Decay, read, correct, read again: 7 operations per element of the state and token.
+Work recurrent_work(const DeltaShape& shape, std::int64_t rows) {
+  const std::int64_t state = shape.value_heads * shape.key_dim * shape.value_dim;
+  return {7 * rows * state, 0, delta_bytes(shape, rows)};
+}
+
 }  // namespace
+
+std::int64_t delta_bytes(const DeltaShape& shape, std::int64_t rows) {
+  const std::int64_t state = shape.value_heads * shape.key_dim * shape.value_dim;
+  const std::int64_t row = 2 * shape.key_heads * shape.key_dim +
+                           2 * shape.value_heads * shape.value_dim + 2 * shape.value_heads;
+  return (2 * state + rows * row) * dtype_size(DType::f32);
+}
 
 void delta_rule_recurrent(Compute& compute, const DeltaShape& shape, const DeltaOperands& in,
                           float* state, bool write_state, View out) {
+  if (compute.count(recurrent_work(shape, in.q.rows))) return;
   const ArenaScope scope(compute.arena);
   DeltaOperands normed = in;
   normed.q = normalise(compute, shape, in.q, 1.0F / std::sqrt(static_cast<float>(shape.key_dim)));
@@ -124,6 +138,9 @@ void shift_state(ConstView u, View state) {
 
 void causal_conv_silu(Compute& compute, ConstView u, const float* weight, std::int64_t width,
                       View state, bool write_state, View y) {
+  constexpr std::int64_t kSilu = 4;
+  const std::int64_t values = u.rows * u.cols;
+  if (compute.count({values * (2 * width + kSilu), 0, 2 * values * dtype_size(DType::f32)})) return;
   const ArenaScope scope(compute.arena);
   const Convolution conv{compute.kernels, u, weight, width, state, y};
   const int workers = compute.threads.count();
@@ -145,6 +162,9 @@ void causal_conv_silu(Compute& compute, ConstView u, const float* weight, std::i
 
 void delta_gates(Compute& compute, ConstView a, ConstView b, const float* a_log,
                  const float* dt_bias, View decay, View beta) noexcept {
+  constexpr std::int64_t kOperations = 10;  // softplus, two exponentials, sigmoid
+  const std::int64_t values = a.rows * a.cols;
+  if (compute.count({kOperations * values, 0, 4 * values * dtype_size(DType::f32)})) return;
   constexpr float kLinear = 20;  // from here on softplus(x) = x; specification 7.4
   for_row_blocks(compute, a.rows, a.cols * 8, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t r = begin; r < end; ++r) {

@@ -27,6 +27,9 @@ struct DeltaOperands {
   ConstView decay;  ///< (T, Hv): g <= 0, the logarithm of the decay
 };
 
+/// Bytes of both forms, as counted: the state is read and written, the operands pass once.
+std::int64_t delta_bytes(const DeltaShape& shape, std::int64_t rows);
+
 /// Token by token. state [Hv][Dk][Dv] float32 is read and, if `write_state`, updated; out (T, Hv ·
 /// Dv). k rows in one call give the bits of k calls of one row.
 void delta_rule_recurrent(Compute& compute, const DeltaShape& shape, const DeltaOperands& in,

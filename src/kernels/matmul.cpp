@@ -50,6 +50,9 @@ void no_inputs(const Product& p) {
 
 void matmul(Compute& compute, ConstView x, const Weight& weight, const float* bias,
             View y) noexcept {
+  const Work work{2 * x.rows * weight.out * weight.in, weight.bytes(),
+                  x.rows * (weight.in + weight.out) * dtype_size(DType::f32)};
+  if (compute.count(work)) return;
   const Product product{compute.kernels, x, weight, bias, y};
   if (x.rows == 0 || weight.out == 0) return;
   if (weight.in == 0) return no_inputs(product);

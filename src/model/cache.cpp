@@ -27,8 +27,12 @@ void KvLayer::make_writable(std::size_t block) {
   values_[block] = storage_[block].get() + half;
 }
 
-void KvLayer::append(ConstView keys, ConstView values) {
+void KvLayer::append(const kernels::Compute& compute, ConstView keys, ConstView values) {
   const std::int64_t end = length_ + keys.rows;
+  if (compute.count(kernels::store_work(keys, dtype_) + kernels::store_work(values, dtype_))) {
+    length_ = end;
+    return;
+  }
   for (std::int64_t block = length_ / kernels::kKvBlock; block * kernels::kKvBlock < end; ++block) {
     make_writable(static_cast<std::size_t>(block));
   }
@@ -42,8 +46,8 @@ kernels::KvBlocks KvLayer::blocks() const {
 }
 
 std::int64_t KvLayer::bytes() const {
-  return static_cast<std::int64_t>(storage_.size()) * 2 * kernels::kKvBlock * kv_heads_ *
-         head_dim_ * dtype_size(dtype_);
+  const std::int64_t blocks = (length_ + kernels::kKvBlock - 1) / kernels::kKvBlock;
+  return blocks * 2 * kernels::kKvBlock * kv_heads_ * head_dim_ * dtype_size(dtype_);
 }
 
 std::int64_t Cache::bytes() const {

@@ -25,7 +25,7 @@ class KvLayer {
       : kv_heads_(kv_heads), head_dim_(head_dim), dtype_(dtype) {}
 
   /// Adds rows of keys and values (rows, kv_heads · head_dim), rounding to the cache's type.
-  void append(ConstView keys, ConstView values);
+  void append(const kernels::Compute& compute, ConstView keys, ConstView values);
 
   /// The stored blocks for kernels::attention; valid until the next append.
   [[nodiscard]] kernels::KvBlocks blocks() const;
@@ -43,13 +43,19 @@ class KvLayer {
   std::vector<std::byte*> keys_, values_;  // into storage_
 };
 
-/// Convolution and recurrent state of a Gated DeltaNet layer, float32 always.
+/// Convolution and recurrent state of a Gated DeltaNet layer, float32 always, zero at first. The
+/// memory is taken by prepare(), before the first row.
 struct DeltaLayer {
+  std::int64_t conv_values = 0, recurrent_values = 0;
   std::vector<float> conv;       ///< (width − 1, C): last inputs of the convolution, oldest first
   std::vector<float> recurrent;  ///< [Hv][Dk][Dv]
 
+  void prepare() {
+    conv.resize(static_cast<std::size_t>(conv_values));
+    recurrent.resize(static_cast<std::size_t>(recurrent_values));
+  }
   [[nodiscard]] std::int64_t bytes() const {
-    return static_cast<std::int64_t>((conv.size() + recurrent.size()) * sizeof(float));
+    return (conv_values + recurrent_values) * dtype_size(DType::f32);
   }
 };
 

@@ -22,8 +22,9 @@ struct Linear {
   static Linear load(const io::Loader& loader, std::int64_t out, std::int64_t in,
                      Bias bias = Bias::none);
   /// The same for a weight of another rank whose dimensions after the first multiply to `in`.
-  static Linear load(const io::Loader& loader, const Shape& weight, Bias bias,
-                     std::string_view kind);
+  static Linear load(const io::Loader& loader, const Shape& weight, Bias bias, Site site);
+  /// The site of a torch.nn.Linear.
+  static Site linear_site(const io::Loader& loader, std::int64_t out, std::int64_t in, Bias bias);
 
   /// x (rows, in) to y (rows, out); y must not overlap x.
   void operator()(Pass& pass, ConstView x, View y, const Where& where = Where::current()) const;

@@ -1,13 +1,15 @@
 // The three norms (norms.hpp).
 #include "nn/norms.hpp"
 
+#include <fmt/format.h>
+
 #include "kernels/elementwise.hpp"
 
 namespace sightline::nn {
 
 RmsNorm RmsNorm::load(const io::Loader& loader, std::int64_t width, double eps) {
-  return {loader.site("Qwen3_5RMSNorm"), loader.values("weight", Shape{width}),
-          static_cast<float>(eps)};
+  return {loader.site("Qwen3_5RMSNorm", fmt::format("({},), eps={}", width, eps)),
+          loader.values("weight", Shape{width}), static_cast<float>(eps)};
 }
 
 void RmsNorm::operator()(Pass& pass, ConstView x, View y, std::int64_t heads,
@@ -42,8 +44,10 @@ void RmsNormGated::operator()(Pass& pass, ConstView x, ConstView gate, View y,
 }
 
 LayerNorm LayerNorm::load(const io::Loader& loader, std::int64_t width) {
-  return {loader.site("LayerNorm"), loader.values("weight", Shape{width}),
-          loader.values("bias", Shape{width})};
+  return {
+      loader.site("LayerNorm", fmt::format("({},), eps={:.0e}, elementwise_affine=True, bias=True",
+                                           width, kEps)),
+      loader.values("weight", Shape{width}), loader.values("bias", Shape{width})};
 }
 
 void LayerNorm::operator()(Pass& pass, ConstView x, View y, const Where& where) const {

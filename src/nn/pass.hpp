@@ -39,9 +39,9 @@ using Where = std::source_location;
 /// With no trace, entering and leaving are one null test each, and in(), note(), out() another.
 class Span {
  public:
-  Span(Pass& pass, const Site& site, const Where& where)
+  Span(Pass& pass, const Site& site, const Where& caller, const Where& callee = Where::current())
       : pass_(pass), site_(site), mark_(pass.arena.mark()) {
-    if (pass_.trace != nullptr) pass_.trace->enter(site_, where);
+    if (pass_.trace != nullptr) pass_.trace->enter(site_, caller, callee);
   }
   ~Span() {
     if (pass_.trace != nullptr) pass_.trace->leave(site_);

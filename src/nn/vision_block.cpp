@@ -1,6 +1,8 @@
 // The vision tower's shared modules (vision_block.hpp).
 #include "nn/vision_block.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <string>
@@ -23,6 +25,9 @@ std::string class_name(const VisionShape& shape, std::string_view suffix) {
 class SegmentKv {
  public:
   SegmentKv(Pass& pass, ConstView keys, ConstView values, std::int64_t heads) : length_(keys.rows) {
+    const kernels::Work work =
+        kernels::store_work(keys, DType::f32) + kernels::store_work(values, DType::f32);
+    if (pass.count(work)) return;
     const std::int64_t blocks = (keys.rows + kernels::kKvBlock - 1) / kernels::kKvBlock;
     const std::int64_t block_bytes =
         kernels::kKvBlock * keys.cols * static_cast<std::int64_t>(sizeof(float));
@@ -38,8 +43,8 @@ class SegmentKv {
   [[nodiscard]] kernels::KvBlocks blocks() const { return {keys_, values_, DType::f32, length_}; }
 
  private:
-  std::byte** keys_;
-  std::byte** values_;
+  std::byte** keys_ = nullptr;
+  std::byte** values_ = nullptr;
   std::int64_t length_;
 };
 
@@ -48,8 +53,14 @@ class SegmentKv {
 PatchEmbed PatchEmbed::load(const io::Loader& loader, const VisionShape& shape) {
   const Shape kernel{shape.hidden_size, shape.in_channels, shape.temporal_patch_size,
                      shape.patch_size, shape.patch_size};
-  return {loader.site(class_name(shape, "VisionPatchEmbed")),
-          Linear::load(loader.at("proj"), kernel, Linear::Bias::stored, "Conv3d")};
+  Site site = loader.site(class_name(shape, "VisionPatchEmbed"));
+  const io::Loader proj = loader.at("proj");
+  const std::string extent =
+      fmt::format("({}, {}, {})", shape.temporal_patch_size, shape.patch_size, shape.patch_size);
+  Site conv =
+      proj.site("Conv3d", fmt::format("{}, {}, kernel_size={}, stride={}", shape.in_channels,
+                                      shape.hidden_size, extent, extent));
+  return {std::move(site), Linear::load(proj, kernel, Linear::Bias::stored, std::move(conv))};
 }
 
 void PatchEmbed::operator()(Pass& pass, ConstView pixel_values, View hidden,
@@ -105,7 +116,8 @@ VisionMlp VisionMlp::load(const io::Loader& loader, const VisionShape& shape) {
   const std::int64_t e = shape.hidden_size, f = shape.intermediate_size;
   return {loader.site(class_name(shape, "VisionMLP")),
           Linear::load(loader.at("linear_fc1"), f, e, Linear::Bias::stored),
-          Linear::load(loader.at("linear_fc2"), e, f, Linear::Bias::stored)};
+          Linear::load(loader.at("linear_fc2"), e, f, Linear::Bias::stored),
+          Activation::load(loader.at("act_fn"), Activation::Kind::gelu_tanh)};
 }
 
 void VisionMlp::operator()(Pass& pass, ConstView x, View y, const Where& where) const {
@@ -117,7 +129,7 @@ void VisionMlp::operator()(Pass& pass, ConstView x, View y, const Where& where) 
     const std::int64_t rows = std::min(tile, x.rows - first);
     const View part = wide.slice_rows(0, rows);
     linear_fc1(pass, x.slice_rows(first, rows), part);
-    kernels::gelu_tanh(pass, part, part);
+    act_fn(pass, part, part);
     linear_fc2(pass, part, y.slice_rows(first, rows));
   }
   span.out(y);
@@ -152,6 +164,7 @@ PatchMerger PatchMerger::load(const io::Loader& loader, const VisionShape& shape
   return {loader.site(class_name(shape, "VisionPatchMerger")),
           LayerNorm::load(loader.at("norm"), shape.hidden_size),
           Linear::load(loader.at("linear_fc1"), wide, wide, Linear::Bias::stored),
+          Activation::load(loader.at("act_fn"), Activation::Kind::gelu_erf),
           Linear::load(loader.at("linear_fc2"), shape.out_hidden_size, wide, Linear::Bias::stored),
           merged};
 }
@@ -167,7 +180,7 @@ void PatchMerger::operator()(Pass& pass, ConstView hidden, View features,
   const View grouped{normed.data, hidden.rows / merged_rows, hidden.cols * merged_rows};
   const View wide = span.tmp(grouped.rows, linear_fc1.out());
   linear_fc1(pass, grouped, wide);
-  kernels::gelu_erf(pass, wide, wide);
+  act_fn(pass, wide, wide);
   linear_fc2(pass, wide, features);
   span.out(features);
 }

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <span>
 
+#include "nn/activation.hpp"
 #include "nn/linear.hpp"
 #include "nn/norms.hpp"
 #include "nn/vision_positions.hpp"
@@ -62,6 +63,7 @@ struct VisionMlp {
 
   Site site;
   Linear linear_fc1, linear_fc2;
+  Activation act_fn;
 };
 
 /// HF: Qwen3_5VisionBlock: x + attn(norm1(x)), then x + mlp(norm2(x)).
@@ -87,7 +89,9 @@ struct PatchMerger {
 
   Site site;
   LayerNorm norm;
-  Linear linear_fc1, linear_fc2;
+  Linear linear_fc1;
+  Activation act_fn;
+  Linear linear_fc2;
   std::int64_t merged_rows = 0;  ///< merge²: patches per feature row
 };
 

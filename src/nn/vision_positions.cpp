@@ -42,6 +42,11 @@ std::vector<PatchPlace> merge_block_order(const Grid& grid, std::int64_t merge) 
 
 void add_position_embedding(Pass& pass, const Weight& table, std::span<const Grid> grids,
                             std::int64_t merge, View hidden) {
+  // Four corners of the table, weighted and added, then the addition.
+  constexpr std::int64_t kOperations = 9;
+  const std::int64_t values = hidden.rows * hidden.cols;
+  if (pass.count({kOperations * values, table.bytes(), 2 * values * dtype_size(DType::f32)}))
+    return;
   const auto side =
       static_cast<std::int64_t>(std::llround(std::sqrt(static_cast<double>(table.out))));
   const std::int64_t width = table.in;
@@ -81,6 +86,7 @@ void add_position_embedding(Pass& pass, const Weight& table, std::span<const Gri
 
 void vision_rotary(Pass& pass, const VisionRotaryEmbedding& rotary, std::span<const Grid> grids,
                    std::int64_t merge, View cos, View sin) {
+  if (pass.counts_only()) return;
   std::int64_t first = 0;
   for (const Grid& grid : grids) {
     const auto places = merge_block_order(grid, merge);

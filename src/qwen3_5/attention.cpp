@@ -44,14 +44,14 @@ void Attention::attend(nn::Pass& pass, const model::Segment& segment, LayerSlot 
   auto& stored = std::get<model::KvLayer>(segment.cache->layers[slot.layer]);
   if (segment.record == nullptr) {
     const std::int64_t first = stored.length();
-    stored.append(key, value);
+    stored.append(pass, key, value);
     kernels::attention(pass, shape, query, first, stored.blocks(), mixed);
     return;
   }
   // The cache must stay as it is: a copy shares all full blocks, and only its open block is copied
   // when written.
   model::KvLayer extended = stored;
-  extended.append(key, value);
+  extended.append(pass, key, value);
   kernels::attention(pass, shape, query, stored.length(), extended.blocks(), mixed);
   auto& record = segment.record->layers[slot.layer];
   record.a.assign(key.data, key.data + key.rows * key.cols);
@@ -68,7 +68,7 @@ void Attention::operator()(nn::Pass& pass, ConstView hidden_states, const TextCo
   const View both = span.tmp(rows, 2 * q_width), query = span.tmp(rows, q_width),
              gate = span.tmp(rows, q_width);
   q_proj(pass, hidden_states, both);
-  split_query_gate(both, head_dim, query, gate);
+  if (!pass.counts_only()) split_query_gate(both, head_dim, query, gate);
   // 2. Norm of every head, then keys and values.
   const auto heads_of = [&](View m) {
     return View{m.data, m.rows * (m.cols / head_dim), head_dim};

@@ -1,4 +1,6 @@
 // Gated DeltaNet, the linear attention of the text model (text.hpp, GatedDeltaNet).
+#include <fmt/format.h>
+
 #include <cstring>
 
 #include "kernels/delta_rule.hpp"
@@ -28,17 +30,22 @@ GatedDeltaNet GatedDeltaNet::load(const io::Loader& loader, const TextConfig& co
   const std::int64_t h = config.hidden_size, heads = config.linear_num_value_heads;
   GatedDeltaNet net;
   net.site = loader.site("Qwen3_5GatedDeltaNet");
-  net.in_proj_qkv = nn::Linear::load(loader.at("in_proj_qkv"), config.conv_width(), h);
-  net.in_proj_z = nn::Linear::load(loader.at("in_proj_z"), config.value_width(), h);
-  net.in_proj_b = nn::Linear::load(loader.at("in_proj_b"), heads, h);
-  net.in_proj_a = nn::Linear::load(loader.at("in_proj_a"), heads, h);
-  net.out_proj = nn::Linear::load(loader.at("out_proj"), h, config.value_width());
-  net.conv1d = loader.at("conv1d").values(
-      "weight", Shape{config.conv_width(), 1, config.linear_conv_kernel_dim});
+  const std::int64_t channels = config.conv_width(), taps = config.linear_conv_kernel_dim;
+  const io::Loader conv1d = loader.at("conv1d");
+  net.conv1d_site = conv1d.site(
+      "Conv1d", fmt::format("{}, {}, kernel_size=({},), stride=(1,), padding=({},), groups={}, "
+                            "bias=False",
+                            channels, channels, taps, taps - 1, channels));
+  net.conv1d = conv1d.values("weight", Shape{channels, 1, taps});
   net.A_log = loader.values("A_log", Shape{heads});
   net.dt_bias = loader.values("dt_bias", Shape{heads});
   net.norm =
       nn::RmsNormGated::load(loader.at("norm"), config.linear_value_head_dim, config.rms_norm_eps);
+  net.out_proj = nn::Linear::load(loader.at("out_proj"), h, config.value_width());
+  net.in_proj_qkv = nn::Linear::load(loader.at("in_proj_qkv"), channels, h);
+  net.in_proj_z = nn::Linear::load(loader.at("in_proj_z"), config.value_width(), h);
+  net.in_proj_b = nn::Linear::load(loader.at("in_proj_b"), heads, h);
+  net.in_proj_a = nn::Linear::load(loader.at("in_proj_a"), heads, h);
   net.num_k_heads = config.linear_num_key_heads;
   net.num_v_heads = heads;
   net.head_k_dim = config.linear_key_head_dim;
@@ -51,6 +58,7 @@ void GatedDeltaNet::mix(nn::Pass& pass, const model::Segment& segment, LayerSlot
                         const Rows& rows, View out) const {
   const ArenaScope scope(pass.arena);
   auto& state = std::get<model::DeltaLayer>(segment.cache->layers[slot.layer]);
+  if (!pass.counts_only()) state.prepare();
   const bool write = segment.record == nullptr;
   const std::int64_t key_width = num_k_heads * head_k_dim, value_width = num_v_heads * head_v_dim;
   const View conv_state{state.conv.data(), conv_kernel_size - 1, rows.u.cols};
@@ -67,7 +75,7 @@ void GatedDeltaNet::mix(nn::Pass& pass, const model::Segment& segment, LayerSlot
     kernels::delta_rule_chunked(pass, shape, operands, segment.cache->length,
                                 state.recurrent.data(), out);
   }
-  if (!write) {
+  if (!write && !pass.counts_only()) {
     auto& record = segment.record->layers[slot.layer];
     copy_rows(rows.u, record.a);
     copy_rows(rows.decay, record.b);
@@ -108,6 +116,7 @@ void GatedDeltaNet::operator()(nn::Pass& pass, ConstView hidden_states, const Te
 void GatedDeltaNet::commit(nn::Pass& pass, const model::StepRecord::Layer& record,
                            std::int64_t rows, model::DeltaLayer& state) const {
   const ArenaScope scope(pass.arena);
+  state.prepare();
   const std::int64_t width = in_proj_qkv.out(), key_width = num_k_heads * head_k_dim,
                      value_width = num_v_heads * head_v_dim;
   const View convolved = pass.arena.matrix(rows, width), out = pass.arena.matrix(rows, value_width);

@@ -44,12 +44,15 @@ class ForConditionalGeneration final : public model::VisionLanguageModel {
                  const nn::Where& where = nn::Where::current()) const;
   void insert_features(Pass& pass, std::span<const model::VisualInput> visuals, std::int32_t id,
                        std::span<const std::int32_t> ids, View rows) const;
+  void insert_rows(Pass& pass, std::int32_t id, std::span<const std::int32_t> ids,
+                   ConstView features, View rows,
+                   const nn::Where& where = nn::Where::current()) const;
   void wanted_logits(Pass& pass, ConstView rows, std::span<const Segment> segments,
                      const model::ForwardResult& result) const;
 
   Config config_;
   std::shared_ptr<const io::Checkpoint> checkpoint_;  // owns the weights' bytes
-  Site site_, model_site_;
+  Site site_, model_site_, insertion_site_;
   std::optional<VisionModel> visual_;
   TextModel language_model_;
   nn::Linear lm_head_;  // its own weight, or that of embed_tokens
@@ -89,9 +92,9 @@ std::optional<VisionModel> load_tower(const Config& config, const io::Loader& lo
 // tying (specification 1.1).
 nn::Linear load_head(const Config& config, const io::Loader& loader, const Weight& embeddings) {
   const io::Loader head = loader.at("lm_head").batched();
-  if (head.has("weight"))
-    return nn::Linear::load(head, config.text_config.vocab_size, config.text_config.hidden_size);
-  return {head.site("Linear"), embeddings, {}};
+  const std::int64_t out = config.text_config.vocab_size, in = config.text_config.hidden_size;
+  if (head.has("weight")) return nn::Linear::load(head, out, in);
+  return {nn::Linear::linear_site(head, out, in, nn::Linear::Bias::none), embeddings, {}};
 }
 
 ForConditionalGeneration::ForConditionalGeneration(const Config& config, const io::Loader& loader,
@@ -101,6 +104,7 @@ ForConditionalGeneration::ForConditionalGeneration(const Config& config, const i
       checkpoint_(std::move(checkpoint)),
       site_(loader.batched().site("Qwen3_5ForConditionalGeneration")),
       model_site_(loader.at("model").batched().site("Qwen3_5Model")),
+      insertion_site_(loader.at("model").batched().operation("masked_scatter")),
       visual_(load_tower(config, loader)),
       language_model_(
           TextModel::load(loader.at("model.language_model").batched(), config.text_config, range)),
@@ -121,9 +125,8 @@ Cache ForConditionalGeneration::new_cache(nn::Precision precision) const {
       continue;
     }
     model::DeltaLayer state;
-    state.conv.resize(
-        static_cast<std::size_t>((text.linear_conv_kernel_dim - 1) * text.conv_width()));
-    state.recurrent.resize(static_cast<std::size_t>(text.value_width() * text.linear_key_head_dim));
+    state.conv_values = (text.linear_conv_kernel_dim - 1) * text.conv_width();
+    state.recurrent_values = text.value_width() * text.linear_key_head_dim;
     cache.layers.emplace_back(std::move(state));
   }
   return cache;
@@ -174,6 +177,7 @@ void ForConditionalGeneration::wanted_logits(Pass& pass, ConstView rows,
   const View gathered = pass.arena.matrix(result.logits.rows, info_.hidden_size);
   std::int64_t next = 0;
   for (const Segment& segment : segments) {
+    if (pass.counts_only()) break;
     for (const std::int64_t row : segment.wanted) {
       std::memcpy(gathered.row(next++), rows.row(segment.first_row + row),
                   static_cast<std::size_t>(info_.hidden_size) * sizeof(float));
@@ -210,7 +214,7 @@ void ForConditionalGeneration::commit(Pass& pass, const model::StepRecord& recor
     const auto& layer = record.layers[i];
     if (auto* kv = std::get_if<model::KvLayer>(&cache.layers[i])) {
       const std::int64_t width = static_cast<std::int64_t>(layer.a.size()) / record.rows;
-      kv->append({layer.a.data(), rows, width}, {layer.b.data(), rows, width});
+      kv->append(pass, {layer.a.data(), rows, width}, {layer.b.data(), rows, width});
     } else {
       const auto& net = std::get<GatedDeltaNet>(language_model_.layers[i].mixer);
       net.commit(pass, layer, rows, std::get<model::DeltaLayer>(cache.layers[i]));
@@ -227,7 +231,7 @@ ConstView joined_pixels(Pass& pass, std::span<const model::VisualInput> visuals)
   const View all = pass.arena.matrix(rows, visuals.empty() ? 0 : visuals[0].pixels.cols);
   std::int64_t next = 0;
   for (const auto& visual : visuals) {
-    for (std::int64_t r = 0; r < visual.pixels.rows; ++r, ++next) {
+    for (std::int64_t r = 0; r < visual.pixels.rows && !pass.counts_only(); ++r, ++next) {
       std::memcpy(all.row(next), visual.pixels.row(r),
                   static_cast<std::size_t>(all.cols) * sizeof(float));
     }
@@ -247,7 +251,20 @@ void ForConditionalGeneration::insert_features(Pass& pass,
   const std::int64_t merged = info_.spatial_merge_size * info_.spatial_merge_size;
   const View features = pass.arena.matrix(pixels.rows / merged, info_.hidden_size);
   tower()(pass, pixels, grids, features);
-  model::merge_features(ids, id, features, rows);
+  insert_rows(pass, id, ids, features, rows);
+}
+
+// The placeholder rows become feature rows. HF: inputs_embeds.masked_scatter in Qwen3_5Model.
+void ForConditionalGeneration::insert_rows(Pass& pass, std::int32_t id,
+                                           std::span<const std::int32_t> ids, ConstView features,
+                                           View rows, const nn::Where& where) const {
+  nn::Span span{pass, insertion_site_, where};
+  span.in("inputs_embeds", rows);
+  if (span.tracing()) span.in(nn::tensor_ref("source", features, false));
+  if (!pass.count({0, 0, 2 * features.rows * features.cols * dtype_size(DType::f32)})) {
+    model::merge_features(ids, id, features, rows);
+  }
+  span.out(rows);
 }
 
 // The inputs that transformers' root and model calls receive, in its order.
@@ -302,7 +319,7 @@ void ForConditionalGeneration::run_model(Pass& pass, const model::WholePrompt& p
 void ForConditionalGeneration::whole(Pass& pass, const model::WholePrompt& prompt, Cache& cache,
                                      View logits) const {
   const auto n = static_cast<std::int64_t>(prompt.ids.size());
-  if (n > model::kMaxWholeRows) {
+  if (n > model::kMaxWholeRows && !pass.counts_only()) {
     const double mebibytes =
         static_cast<double>(n) * static_cast<double>(info_.vocab_size) * sizeof(float) / kMebibyte;
     throw Error(Code::context_length_exceeded,

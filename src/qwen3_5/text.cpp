@@ -9,7 +9,8 @@ Mlp Mlp::load(const io::Loader& loader, std::int64_t hidden_size, std::int64_t i
   return {loader.site("Qwen3_5MLP"),
           nn::Linear::load(loader.at("gate_proj"), intermediate_size, hidden_size),
           nn::Linear::load(loader.at("up_proj"), intermediate_size, hidden_size),
-          nn::Linear::load(loader.at("down_proj"), hidden_size, intermediate_size)};
+          nn::Linear::load(loader.at("down_proj"), hidden_size, intermediate_size),
+          nn::Activation::load(loader.at("act_fn"), nn::Activation::Kind::silu)};
 }
 
 void Mlp::operator()(nn::Pass& pass, ConstView x, View y, const nn::Where& where) const {
@@ -18,7 +19,7 @@ void Mlp::operator()(nn::Pass& pass, ConstView x, View y, const nn::Where& where
   const View gate = span.tmp(x.rows, gate_proj.out()), up = span.tmp(x.rows, up_proj.out());
   gate_proj(pass, x, gate);
   up_proj(pass, x, up);
-  kernels::silu_mul(pass, gate, up, gate);
+  nn::silu_gate(pass, act_fn, gate, up, gate);
   down_proj(pass, gate, y);
   span.out(y);
 }
@@ -27,16 +28,16 @@ DecoderLayer DecoderLayer::load(const io::Loader& loader, const TextConfig& conf
                                 LayerType type) {
   DecoderLayer layer;
   layer.site = loader.site("Qwen3_5DecoderLayer");
-  layer.input_layernorm =
-      nn::RmsNorm::load(loader.at("input_layernorm"), config.hidden_size, config.rms_norm_eps);
   if (type == LayerType::full_attention) {
     layer.mixer = Attention::load(loader.at("self_attn"), config);
   } else {
     layer.mixer = GatedDeltaNet::load(loader.at("linear_attn"), config);
   }
+  layer.mlp = Mlp::load(loader.at("mlp"), config.hidden_size, config.intermediate_size);
+  layer.input_layernorm =
+      nn::RmsNorm::load(loader.at("input_layernorm"), config.hidden_size, config.rms_norm_eps);
   layer.post_attention_layernorm = nn::RmsNorm::load(loader.at("post_attention_layernorm"),
                                                      config.hidden_size, config.rms_norm_eps);
-  layer.mlp = Mlp::load(loader.at("mlp"), config.hidden_size, config.intermediate_size);
   return layer;
 }
 
@@ -62,7 +63,8 @@ TextModel TextModel::load(const io::Loader& loader, const TextConfig& config, La
       {},
       {},
       nn::TextRotaryEmbedding(config.rotary_dim(), config.rope_parameters.rope_theta,
-                              config.rope_parameters.mrope_section)};
+                              config.rope_parameters.mrope_section),
+      {}};
   for (std::int64_t i = 0; i < config.num_hidden_layers; ++i) {
     const io::Loader layer = loader.at("layers").at(i);
     if (i < range.begin || i >= range.end) {
@@ -73,6 +75,7 @@ TextModel TextModel::load(const io::Loader& loader, const TextConfig& config, La
     }
   }
   text.norm = nn::RmsNorm::load(loader.at("norm"), config.hidden_size, config.rms_norm_eps);
+  text.rotary_site = loader.at("rotary_emb").site("Qwen3_5TextRotaryEmbedding");
   return text;
 }
 
@@ -85,6 +88,7 @@ void TextModel::operator()(nn::Pass& pass, View hidden_states,
   const View cos = span.tmp(hidden_states.rows, rotary_emb.half()),
              sin = span.tmp(hidden_states.rows, rotary_emb.half());
   for (const model::Segment& segment : segments) {
+    if (pass.counts_only()) break;
     rotary_emb(*segment.positions, segment.first_position,
                cos.slice_rows(segment.first_row, segment.rows),
                sin.slice_rows(segment.first_row, segment.rows));

@@ -60,6 +60,7 @@ struct GatedDeltaNet {
 
   Site site;
   nn::Linear in_proj_qkv, in_proj_z, in_proj_b, in_proj_a, out_proj;
+  Site conv1d_site;
   std::vector<float> conv1d;          ///< (C, width)
   std::vector<float> A_log, dt_bias;  ///< (value heads)
   nn::RmsNormGated norm;
@@ -81,6 +82,7 @@ struct Mlp {
 
   Site site;
   nn::Linear gate_proj, up_proj, down_proj;
+  nn::Activation act_fn;
 };
 
 /// HF: Qwen3_5DecoderLayer.
@@ -115,6 +117,7 @@ struct TextModel {
   std::vector<DecoderLayer> layers;
   nn::RmsNorm norm;
   nn::TextRotaryEmbedding rotary_emb;
+  Site rotary_site;
 };
 
 }  // namespace sightline::qwen3_5

@@ -1,6 +1,8 @@
 // The vision tower (vision.hpp).
 #include "qwen3_5/vision.hpp"
 
+#include <fmt/format.h>
+
 namespace sightline::qwen3_5 {
 
 VisionModel VisionModel::load(const io::Loader& loader, const VisionConfig& config) {
@@ -9,15 +11,20 @@ VisionModel VisionModel::load(const io::Loader& loader, const VisionConfig& conf
       loader.site("Qwen3_5VisionModel"),
       nn::PatchEmbed::load(loader.at("patch_embed"), shape),
       loader.at("pos_embed")
+          .site("Embedding",
+                fmt::format("{}, {}", config.num_position_embeddings, config.hidden_size)),
+      loader.at("pos_embed")
           .weight("weight", Shape{config.num_position_embeddings, config.hidden_size}),
+      loader.at("rotary_pos_emb").site("Qwen3_5VisionRotaryEmbedding"),
       nn::VisionRotaryEmbedding(shape.head_dim()),
       {},
-      nn::PatchMerger::load(loader.at("merger"), shape),
+      {},
       config.hidden_size,
       config.spatial_merge_size};
   for (std::int64_t i = 0; i < config.depth; ++i) {
     tower.blocks.push_back(nn::VisionBlock::load(loader.at("blocks").at(i), shape));
   }
+  tower.merger = nn::PatchMerger::load(loader.at("merger"), shape);
   return tower;
 }
 

@@ -18,7 +18,9 @@ struct VisionModel {
 
   Site site;
   nn::PatchEmbed patch_embed;
+  Site pos_embed_site;
   Weight pos_embed;  ///< (side², E)
+  Site rotary_site;
   nn::VisionRotaryEmbedding rotary_pos_emb;
   std::vector<nn::VisionBlock> blocks;
   nn::PatchMerger merger;

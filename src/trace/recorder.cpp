@@ -46,7 +46,8 @@ bool Recorder::is_wanted(const Site& site) {
   return at->second;
 }
 
-void Recorder::enter(const Site& site, const std::source_location&) {
+void Recorder::enter(const Site& site, const std::source_location& /*caller*/,
+                     const std::source_location& /*callee*/) {
   open_.push_back({calls_[site.path]++, 0, is_wanted(site)});
 }
 

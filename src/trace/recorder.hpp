@@ -42,7 +42,8 @@ class Recorder final : public Trace {
  public:
   Recorder(RecordOptions options, TensorSink& sink) : options_(std::move(options)), sink_(sink) {}
 
-  void enter(const Site& site, const std::source_location& where) override;
+  void enter(const Site& site, const std::source_location& caller,
+             const std::source_location& callee) override;
   void input(const Site& site, const TensorRef& tensor) override;
   void note(const Site& site, const TensorRef& tensor) override;
   void output(const Site& site, const TensorRef& tensor) override;

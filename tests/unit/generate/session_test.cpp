@@ -172,7 +172,9 @@ TEST(Session, SeedsReproduce) {
 TEST(Session, ATraceChangesNoBit) {
   class Counter : public Trace {
    public:
-    void enter(const Site&, const std::source_location&) override { ++entered; }
+    void enter(const Site&, const std::source_location&, const std::source_location&) override {
+      ++entered;
+    }
     void input(const Site&, const TensorRef&) override {}
     void note(const Site&, const TensorRef&) override {}
     void output(const Site&, const TensorRef&) override {}

@@ -21,13 +21,13 @@ TensorRef ref(std::string_view name, const std::vector<float>& values, const Sha
 
 // A model of two modules, the inner one called twice.
 void run(Trace& trace) {
-  const Site outer{0, "model", "Model", false}, inner{1, "model.mlp", "Mlp", false};
+  const Site outer{0, "model", "Model"}, inner{1, "model.mlp", "Mlp"};
   const std::vector<float> values{1, 2, 3, 4, 5, 6, 7, 8};
-  trace.enter(outer, kHere());
+  trace.enter(outer, kHere(), kHere());
   trace.input(outer, ref("x", values, {2, 2}, 2));
   trace.input(outer, ref("mask", values, {1}, 1));
   for (int i = 0; i < 2; ++i) {
-    trace.enter(inner, kHere());
+    trace.enter(inner, kHere(), kHere());
     trace.input(inner, ref("x", values, {2, 2}, 4));
     trace.note(inner, ref("gate", values, {1, 8}, 8));
     trace.note(inner, ref("gate", values, {1, 4}, 4));
