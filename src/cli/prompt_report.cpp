@@ -5,8 +5,8 @@
 
 #include <algorithm>
 
-#include "cli/help.hpp"
 #include "cli/output.hpp"
+#include "cli/table.hpp"
 
 namespace sightline::cli {
 namespace {
@@ -91,15 +91,6 @@ std::string positions_text(const Prompt& prompt, const Segment& segment) {
   return fmt::format("{} / {} / {}", axes[0], axes[1], axes[2]);
 }
 
-/// At most `width` bytes of a line, cut between characters, with "..." in place of the rest.
-std::string shortened(std::string text, std::size_t width) {
-  constexpr std::string_view kCut = "...";
-  if (text.size() <= width) return text;
-  std::size_t keep = width > kCut.size() ? width - kCut.size() : 0;
-  while (keep > 0 && (static_cast<unsigned char>(text[keep]) & 0xC0U) == 0x80U) --keep;
-  return text.substr(0, keep).append(kCut);
-}
-
 std::string origin_text(const Prompt& prompt, const Segment& segment) {
   if (segment.picture != nullptr) return segment.picture->where;
   const Origin origin = prompt.origins[segment.begin];
@@ -140,7 +131,7 @@ std::string picture_rows(const Prompt& prompt) {
                                   fmt::format("{} x {}", p.original_width, p.original_height),
                                   fmt::format("{} x {}", p.resized.width, p.resized.height),
                                   fmt::format("{} x {}", p.grid.w, p.grid.h), p.tokens);
-    const std::size_t room = kHelpColumns - std::min(kHelpColumns, row.size());
+    const std::size_t room = kHelpColumns - std::min(kHelpColumns, display_width(row));
     text += row + shortened(single_line(prompt.pictures[i].name), room) + "\n";
   }
   return text;
@@ -174,7 +165,7 @@ std::string prompt_table(const Prompt& prompt, const tokenizer::Tokenizer& token
     std::string row =
         fmt::format("{:>6} {:>6}  {:<22}  {:<25}  ", segment.begin, segment.end - segment.begin,
                     positions_text(prompt, segment), origin_text(prompt, segment));
-    const std::size_t room = kHelpColumns - std::min(kHelpColumns, row.size());
+    const std::size_t room = kHelpColumns - std::min(kHelpColumns, display_width(row));
     table += row + shortened(segment_text(prompt, segment, tokenizer), room) + "\n";
   }
   return table;
