@@ -45,7 +45,7 @@ std::vector<std::string> environment_of(const Surroundings& around) {
 /// Starts the binary with the three descriptors; returns its process id.
 int start(const std::vector<std::string>& arguments, const Surroundings& around,
           const std::array<int, 3>& streams) {
-  const std::string binary = around.binary.empty() ? SIGHTLINE_BINARY : around.binary;
+  const std::string binary = around.binary.empty() ? binary_path() : around.binary;
   std::vector<std::string> words{binary}, environment = environment_of(around);
   words.insert(words.end(), arguments.begin(), arguments.end());
   const std::vector<char*> argv = pointers(words), env = pointers(environment);
@@ -151,7 +151,11 @@ void Folder::link(const std::string& data_file, const std::string& name) const {
   fs::create_symlink(data(data_file), path(name));
 }
 
-std::string data(const std::string& name) { return std::string(SIGHTLINE_TEST_DATA) + "/" + name; }
+std::string binary_path() { return fs::absolute(SIGHTLINE_BINARY).string(); }
+
+std::string data(const std::string& name) {
+  return (fs::absolute(SIGHTLINE_TEST_DATA) / name).string();
+}
 
 std::string write_picture(const Folder& folder, const std::string& name, std::int64_t width,
                           std::int64_t height) {

@@ -67,7 +67,9 @@ class Folder {
   std::filesystem::path path_;
 };
 
-/// A path below tests/data.
+/// The built binary, as an absolute path.
+std::string binary_path();
+/// An absolute path below tests/data.
 std::string data(const std::string& name);
 /// Writes a plain picture (8-bit RGB PNG).
 std::string write_picture(const Folder& folder, const std::string& name, std::int64_t width,

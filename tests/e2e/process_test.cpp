@@ -60,7 +60,7 @@ TEST(Process, FindsTheDemoFromAnywhere) {
   const Surroundings away{"color?", {{"HOME", std::nullopt}}, elsewhere.path()};
   const Finished done = sightline({"tokenize", "demo"}, away);
   EXPECT_EQ(done.code, 0) << done.err;
-  fs::create_symlink(SIGHTLINE_BINARY, elsewhere.path("linked"));
+  fs::create_symlink(binary_path(), elsewhere.path("linked"));
   Surroundings linked = away;
   linked.binary = elsewhere.path("linked");
   EXPECT_EQ(sightline({"tokenize", "demo"}, linked).out, done.out);
@@ -84,7 +84,7 @@ TEST(Process, AClosedPipeEndsItQuietly) {
 TEST(Process, AFullDiskIsAnError) {
   if (!fs::exists("/dev/full")) GTEST_SKIP() << "no /dev/full";
   const Folder folder;
-  const Finished done = sightline({"-c", fmt::format("'{}' version > /dev/full", SIGHTLINE_BINARY)},
+  const Finished done = sightline({"-c", fmt::format("'{}' version > /dev/full", binary_path())},
                                   {"", {}, "", "/bin/sh"});
   EXPECT_EQ(done.code, 3);
   EXPECT_NE(done.err.find("file_unwritable"), std::string::npos) << done.err;
