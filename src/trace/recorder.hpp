@@ -21,6 +21,12 @@ inline constexpr std::string_view kKeyPrefix = "trace/";
 /// the output.
 std::string key_of(std::string_view path, std::int64_t call, std::string_view port = {});
 
+/// True if one of the patterns of RecordOptions::paths selects this NAME or NAME|PORT.
+bool selects(const std::vector<std::string>& patterns, std::string_view name);
+
+/// What keys call a module or operation: "model.visual", "model.masked_scatter".
+std::string name_of(const Site& site);
+
 /// True if `pattern` matches the whole of `text`: `*` is any run of characters (dots too), `?` any
 /// one character.
 bool glob_match(std::string_view pattern, std::string_view text);
@@ -34,7 +40,9 @@ class TensorSink {
 };
 
 struct RecordOptions {
-  std::vector<std::string> paths;  ///< globs on module paths; none: every module
+  /// Globs on module names (none: every module); one with a "|" selects values instead, by
+  /// NAME|PORT: "*.merger|in", "*.self_attn|q_rope". The options below do not matter for those.
+  std::vector<std::string> paths;
   bool outputs = true, inputs = false, inner = false;
 };
 
@@ -51,17 +59,17 @@ class Recorder final : public Trace {
 
  private:
   struct Call {
+    std::string name;
     std::int64_t number = 0, inputs = 0;
-    bool wanted = false;
   };
-  bool is_wanted(const Site& site);
-  void put(const Site& site, std::string_view port, const TensorRef& tensor);
+  bool is_wanted(const std::string& name);
+  void put(bool enabled, std::string_view port, const TensorRef& tensor);
 
   RecordOptions options_;
   TensorSink& sink_;
   std::vector<Call> open_;                                 // calls that have not been left
-  std::unordered_map<std::string, std::int64_t> calls_;    // by path
-  std::unordered_map<std::string, bool> wanted_;           // by path
+  std::unordered_map<std::string, std::int64_t> calls_;    // by name
+  std::unordered_map<std::string, bool> wanted_;           // by name, or NAME|PORT
   std::unordered_map<std::string, std::int64_t> repeats_;  // by key: a port seen again in one call
 };
 

@@ -41,14 +41,20 @@ INSTANTIATE_TEST_SUITE_P(
                       Parameters{"qwen3.5-9b", 456'010'480, 7'936'684'544, 1'017'118'720},
                       Parameters{"qwen3.5-27b", 460'730'096, 25'624'600'064, 1'271'398'400}));
 
-std::string line_of(const Event& event) {
-  std::string line = event.operation ? "op" : event.path;
-  for (const EventTensor* tensor : {&event.inputs.front(), &event.outputs.front()}) {
+void append_shapes(const std::vector<EventTensor>& tensors, std::string& line) {
+  for (const EventTensor& tensor : tensors) {
     line += " (";
-    for (int i = 0; i < tensor->shape.rank(); ++i)
-      line += (i > 0 ? "," : "") + std::to_string(tensor->shape[i]);
+    for (int i = 0; i < tensor.shape.rank(); ++i)
+      line += (i > 0 ? "," : "") + std::to_string(tensor.shape[i]);
     line += ")";
   }
+}
+
+std::string line_of(const Event& event) {
+  std::string line = event.operation ? "op" : event.path;
+  append_shapes(event.inputs, line);
+  line += " ->";
+  append_shapes(event.outputs, line);
   return line;
 }
 
@@ -64,12 +70,14 @@ TEST(Walk, CallsAndShapesOfTheTwoBillionModel) {
   for (const Event& event : walk.events) {
     if (event.depth <= 2 && !event.inputs.empty()) lines.push_back(line_of(event));
   }
-  EXPECT_EQ(lines, (std::vector<std::string>{" (1,80) (1,80,248320)", "model (1,80) (1,80,2048)",
-                                             "model.language_model.embed_tokens (1,80) (1,80,2048)",
-                                             "model.visual (256,1536) (256,1024)",
-                                             "op (1,80,2048) (1,80,2048)",
-                                             "model.language_model (1,80,2048) (1,80,2048)",
-                                             "lm_head (1,80,2048) (1,80,248320)"}));
+  const std::string five = " (1,80) (1,80) (1,80) (256,1536) (1,3) ->";
+  EXPECT_EQ(lines, (std::vector<std::string>{
+                       five + " (1,80,248320)", "model" + five + " (1,80,2048)",
+                       "model.language_model.embed_tokens (1,80) -> (1,80,2048)",
+                       "model.visual (256,1536) (1,3) -> (256,1024)",
+                       "op (1,80,2048) (64,2048) -> (1,80,2048)",
+                       "model.language_model (3,1,80) (1,80) (1,80,2048) -> (1,80,2048)",
+                       "lm_head (1,80,2048) -> (1,80,248320)"}));
   // The products alone: 2 operations for every parameter and row that it meets.
   EXPECT_GT(walk.work.flops, 2LL * 80 * 1'881'825'088 - 2LL * 80 * 508'559'360);
 }
