@@ -15,6 +15,7 @@ Command tokenize_command();
 Command render_command();
 Command pixels_command();
 Command parity_command();
+Command models_command();
 Command version_command();
 
 /// Every command, in the order of the help page.

@@ -54,6 +54,12 @@ class Checkpoint {
 std::shared_ptr<const Checkpoint> declared_checkpoint(std::string directory,
                                                       std::vector<std::string> absent);
 
+/// A tensor by its name and shape alone.
+struct NamedShape {
+  std::string name;
+  Shape shape;
+};
+
 /// A tensor that a model uses.
 struct ClaimedTensor {
   std::string name, file;

@@ -29,6 +29,8 @@ struct ModelInfo {
                vision_end_token_id = -1;
   std::vector<std::int32_t> eos_token_ids;  ///< of config.json only
   bool tied_head = false;
+  /// The mtp.* tensors that a published checkpoint of this configuration holds; no model runs them.
+  std::vector<io::NamedShape> mtp;
   io::LoadReport report;
 };
 

@@ -145,6 +145,8 @@ TextConfig parse_text(const JsonReader& text) {
   config.linear_num_value_heads = width(text, "linear_num_value_heads");
   config.rope_parameters = parse_rope(text);
   config.eos_token_id = parse_eos(text);
+  if (text.has("mtp_num_hidden_layers"))
+    config.mtp_num_hidden_layers = text.at("mtp_num_hidden_layers").integer(0, kMaxLayers);
   check_text(text, config);
   return config;
 }

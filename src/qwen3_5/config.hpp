@@ -31,6 +31,7 @@ struct TextConfig {
   std::int64_t linear_num_key_heads = 0, linear_num_value_heads = 0;
   RopeParameters rope_parameters;
   std::vector<std::int32_t> eos_token_id;
+  std::int64_t mtp_num_hidden_layers = 0;  ///< informational: mtp.* tensors are never run
 
   /// Dimensions of a head that are rotated.
   [[nodiscard]] std::int64_t rotary_dim() const {

@@ -6,6 +6,7 @@
 
 #include <cstring>
 
+#include "qwen3_5/mtp.hpp"
 #include "qwen3_5/vision.hpp"
 
 namespace sightline::qwen3_5 {
@@ -80,6 +81,7 @@ model::ModelInfo make_info(const Config& config) {
   info.vision_start_token_id = config.vision_start_token_id;
   info.vision_end_token_id = config.vision_end_token_id;
   info.eos_token_ids = config.text_config.eos_token_id;
+  info.mtp = mtp_tensors(config);
   return info;
 }
 
