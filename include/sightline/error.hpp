@@ -52,6 +52,7 @@ enum class Domain : std::uint8_t { usage, input, checkpoint, limit, internal, ca
   X(match_limit, limit)              \
   X(template_limit, limit)           \
   X(memory_limit, limit)             \
+  X(thread_limit, limit)             \
   X(file_too_large, limit)           \
   X(non_finite, internal)            \
   X(cancelled, cancelled)            \

@@ -3,15 +3,20 @@
 // caller waits for the blocks that were taken, never for workers that slept through the job.
 #include "base/threads.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <system_error>
 #include <thread>
 #include <vector>
 
 #if defined(__x86_64__)
 #include <immintrin.h>
 #endif
+
+#include "sightline/error.hpp"
 
 namespace sightline {
 namespace {
@@ -59,6 +64,29 @@ struct Threads::Impl {
   std::atomic<bool> stop{false};
   std::vector<std::jthread> workers;
 
+  /// Tells the workers to end; they are joined as members.
+  ~Impl() {
+    stop.store(true, std::memory_order_release);
+    job.fetch_add(1, std::memory_order_acq_rel);
+    job.notify_all();
+  }
+
+  /// Starts workers 1 to count - 1.
+  void start() {
+    workers.reserve(static_cast<std::size_t>(count - 1));
+    try {
+      for (int worker = 1; worker < count; ++worker) {
+        workers.emplace_back([this, worker] { sleep_and_work(worker); });
+      }
+    } catch (const std::system_error& error) {
+      throw Error(Code::thread_limit,
+                  fmt::format("threads: expected {}, the system starts only {} ({}); ask for fewer "
+                              "(--threads)",
+                              count, workers.size() + 1, error.code().message()),
+                  {{"option", "threads"}});
+    }
+  }
+
   /// Takes and runs blocks of the current job until there are none.
   void work(int worker) noexcept {
     std::uint64_t seen = head.load(std::memory_order_acquire);
@@ -82,8 +110,9 @@ struct Threads::Impl {
     std::uint32_t last = 0;
     for (;;) {
       wait_change(job, last, spin);
-      if (stop.load(std::memory_order_acquire)) return;
+      // In this order: who sees the number that ~Impl() sets also sees `stop`.
       last = job.load(std::memory_order_acquire);
+      if (stop.load(std::memory_order_acquire)) return;
       work(worker);
     }
   }
@@ -110,17 +139,10 @@ Threads::Threads(int count) : impl_(std::make_unique<Impl>()) {
   impl_->count = std::max(count, 1);
   const ThreadBudget budget = available_threads();
   impl_->spin = !budget.quota && impl_->count <= budget.count;
-  impl_->workers.reserve(static_cast<std::size_t>(impl_->count - 1));
-  for (int worker = 1; worker < impl_->count; ++worker) {
-    impl_->workers.emplace_back([impl = impl_.get(), worker] { impl->sleep_and_work(worker); });
-  }
+  impl_->start();
 }
 
-Threads::~Threads() {
-  impl_->stop.store(true, std::memory_order_release);
-  impl_->job.fetch_add(1, std::memory_order_acq_rel);
-  impl_->job.notify_all();
-}
+Threads::~Threads() = default;
 
 int Threads::count() const noexcept { return impl_->count; }
 

@@ -26,7 +26,8 @@ class BlockFn {
 
 class Threads {
  public:
-  /// Starts `count` - 1 threads (count >= 1; the calling thread is the other worker).
+  /// Starts `count` - 1 threads (count >= 1; the calling thread is the other worker). Throws
+  /// Error(thread_limit) if the system has no more.
   explicit Threads(int count);
   ~Threads();
   Threads(const Threads&) = delete;
