@@ -13,8 +13,8 @@ namespace sightline {
 
 struct Arena::Chunk {
   struct Free {
-    void operator()(std::byte* memory) const {
-      ::operator delete(static_cast<void*>(memory), std::align_val_t{kAlignment});
+    void operator()(std::byte* bytes) const {
+      ::operator delete(static_cast<void*>(bytes), std::align_val_t{kAlignment});
     }
   };
   std::unique_ptr<std::byte, Free> memory;
