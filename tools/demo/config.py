@@ -4,7 +4,7 @@ import pathlib
 
 from pipeline import write_json
 
-HIDDEN, VISION = 128, 128
+HIDDEN, VISION = 96, 96
 LAYERS = ["linear_attention", "full_attention", "linear_attention", "full_attention"]
 
 
@@ -15,19 +15,19 @@ def make(folder):
     vocab = -(-(max(ids.values()) + 1) // 32) * 32
     text = {
         "attention_bias": False, "attention_dropout": 0.0, "attn_output_gate": True, "dtype": "bfloat16",
-        "eos_token_id": ids["<|endoftext|>"], "full_attention_interval": 2, "head_dim": 64, "hidden_act": "silu",
-        "hidden_size": HIDDEN, "initializer_range": 0.02, "intermediate_size": 384, "layer_types": LAYERS,
-        "linear_conv_kernel_dim": 4, "linear_key_head_dim": 32, "linear_num_key_heads": 4, "linear_num_value_heads": 4,
-        "linear_value_head_dim": 32, "mamba_ssm_dtype": "float32", "max_position_embeddings": 4096, "mlp_only_layers": [],
+        "eos_token_id": ids["<|endoftext|>"], "full_attention_interval": 2, "head_dim": 32, "hidden_act": "silu",
+        "hidden_size": HIDDEN, "initializer_range": 0.02, "intermediate_size": 256, "layer_types": LAYERS,
+        "linear_conv_kernel_dim": 4, "linear_key_head_dim": 24, "linear_num_key_heads": 4, "linear_num_value_heads": 4,
+        "linear_value_head_dim": 24, "mamba_ssm_dtype": "float32", "max_position_embeddings": 4096, "mlp_only_layers": [],
         "model_type": "qwen3_5_text", "mtp_num_hidden_layers": 1, "mtp_use_dedicated_embeddings": False,
         "num_attention_heads": 4, "num_hidden_layers": len(LAYERS), "num_key_value_heads": 2, "rms_norm_eps": 1e-06,
         "tie_word_embeddings": True, "use_cache": True, "vocab_size": vocab,
-        "rope_parameters": {"mrope_interleaved": True, "mrope_section": [3, 3, 2], "partial_rotary_factor": 0.25,
-                            "rope_theta": 10000, "rope_type": "default"},
+        "rope_parameters": {"mrope_interleaved": True, "mrope_section": [4, 2, 2], "partial_rotary_factor": 0.5,
+                            "rope_theta": 100, "rope_type": "default"},
     }
     vision = {
         "deepstack_visual_indexes": [], "depth": 4, "hidden_act": "gelu_pytorch_tanh", "hidden_size": VISION, "in_channels": 3,
-        "initializer_range": 0.02, "intermediate_size": 384, "model_type": "qwen3_5", "num_heads": 4,
+        "initializer_range": 0.02, "intermediate_size": 256, "model_type": "qwen3_5", "num_heads": 4,
         "num_position_embeddings": 256, "out_hidden_size": HIDDEN, "patch_size": 16, "spatial_merge_size": 2, "temporal_patch_size": 2,
     }
     return {

@@ -25,6 +25,21 @@ def rotate(x, cos, sin):
     return x * cos + torch.cat((-b, a), -1) * sin
 
 
+def take(x, rows):
+    return x.gather(1, rows[..., None].expand(-1, -1, x.shape[-1]))
+
+
+def smooth_positions(count, e):
+    """Rows of a square table of positions: slow waves of row and column in random orthogonal directions, so that a
+    linear reader finds the place. (From random rows the tower learns to be blind for it.)"""
+    side = int(count ** 0.5)
+    t = torch.linspace(-1, 1, side)
+    y, x = (v.reshape(-1) for v in torch.meshgrid(t, t, indexing="ij"))
+    waves = [1.5 * x, 1.5 * y] + [f(math.pi * k * v) for k in (1, 2) for v in (x, y) for f in (torch.cos, torch.sin)]
+    directions = torch.linalg.qr(torch.randn(e, len(waves)))[0]
+    return torch.stack(waves, 1) @ directions.T
+
+
 class VisionBlock(nn.Module):
     def __init__(self, e, inter, heads):
         super().__init__()
@@ -34,6 +49,19 @@ class VisionBlock(nn.Module):
         self.attn.qkv, self.attn.proj = nn.Linear(e, 3 * e), nn.Linear(e, e)
         self.mlp = nn.Module()
         self.mlp.linear_fc1, self.mlp.linear_fc2 = nn.Linear(e, inter), nn.Linear(inter, e)
+
+    def look_at(self, offsets, sharpness=20.0):
+        """Biases that make each head start as a soft window around a neighbour (row, column offset), like a convolution."""
+        e = self.norm1.weight.numel()
+        d = e // self.heads
+        b = self.attn.qkv.bias.data.view(3, self.heads, d)
+        w = 1.0 / (10000.0 ** (torch.arange(0, d // 2, 2).float() / (d // 2)))[:2]
+        for h in range(self.heads):
+            for axis, off in enumerate(offsets[h % len(offsets)]):
+                i = torch.arange(2) + axis * (d // 4)
+                b[0, h, i] = sharpness ** 0.5
+                b[1, h, i] = sharpness ** 0.5 * torch.cos(w * off)
+                b[1, h, i + d // 2] = -(sharpness ** 0.5) * torch.sin(w * off)
 
     def forward(self, x, cos, sin):
         n, p, e = x.shape
@@ -77,9 +105,11 @@ class Vision(nn.Module):
         return idx, wt, th.cos(), th.sin()
 
     def forward(self, patches, gh, gw):
-        """patches [N, gh*gw, 1536] in merge-block order -> merged rows [N, gh*gw/4, out]"""
+        """patches [N, gh*gw, 1536] (pictures may be [.., 768]: both frames are the same) -> merged rows [N, gh*gw/4, out]"""
         idx, wt, cos, sin = self.geometry(gh, gw)
-        x = F.linear(patches, self.patch_embed.proj.weight.flatten(1), self.patch_embed.proj.bias)
+        w = self.patch_embed.proj.weight
+        w = w.sum(2) if patches.shape[-1] == 768 else w
+        x = F.linear(patches, w.flatten(1), self.patch_embed.proj.bias)
         x = x + (self.pos_embed(idx) * wt[..., None]).sum(0)
         for b in self.blocks:
             x = b(x, cos, sin)
@@ -97,23 +127,27 @@ class Attention(nn.Module):
         self.o_proj = nn.Linear(self.nq * d, h, bias=False)
         self.q_norm, self.k_norm = Norm(d), Norm(d)
 
-    def forward(self, x, rope):
+    def forward(self, x, rope, rows=None):
+        """rows [B, A]: compute these rows only (keys and values of all)"""
         b, n, _ = x.shape
-        q, gate = self.q_proj(x).view(b, n, self.nq, 2 * self.d).chunk(2, -1)
+        xq = x if rows is None else take(x, rows)
+        q, gate = self.q_proj(xq).view(b, -1, self.nq, 2 * self.d).chunk(2, -1)
         q = self.q_norm(q).transpose(1, 2)
         k = self.k_norm(self.k_proj(x).view(b, n, self.nk, self.d)).transpose(1, 2)
         v = self.v_proj(x).view(b, n, self.nk, self.d).transpose(1, 2)
         cos, sin = rope
         r = cos.shape[-1]
-        q = torch.cat((rotate(q[..., :r], cos, sin), q[..., r:]), -1)
+        cq, sq = (cos, sin) if rows is None else (take(cos[:, 0], rows)[:, None], take(sin[:, 0], rows)[:, None])
+        q = torch.cat((rotate(q[..., :r], cq, sq), q[..., r:]), -1)
         k = torch.cat((rotate(k[..., :r], cos, sin), k[..., r:]), -1)
         rep = self.nq // self.nk
         k, v = k.repeat_interleave(rep, 1), v.repeat_interleave(rep, 1)
-        o = F.scaled_dot_product_attention(q, k, v, is_causal=True).transpose(1, 2)
-        return self.o_proj((o * torch.sigmoid(gate)).reshape(b, n, -1))
+        seen = None if rows is None else (torch.arange(n) <= rows[..., None])[:, None]
+        o = F.scaled_dot_product_attention(q, k, v, attn_mask=seen, is_causal=rows is None).transpose(1, 2)
+        return self.o_proj((o * torch.sigmoid(gate)).reshape(b, xq.shape[1], -1))
 
 
-def delta_rule(q, k, v, g, beta, chunk=64):
+def delta_rule(q, k, v, g, beta, chunk=32):
     """q, k [B,H,N,dk], v [B,H,N,dv], g and beta [B,H,N] -> [B,H,N,dv]; chunked gated delta rule."""
     b, h, n, dk = q.shape
     pad = (-n) % chunk
@@ -193,9 +227,11 @@ class Layer(nn.Module):
         self.mlp.gate_proj, self.mlp.up_proj = nn.Linear(h, f, bias=False), nn.Linear(h, f, bias=False)
         self.mlp.down_proj = nn.Linear(f, h, bias=False)
 
-    def forward(self, x, rope):
+    def forward(self, x, rope, rows=None):
         y = self.input_layernorm(x)
-        x = x + (self.self_attn(y, rope) if self.full else self.linear_attn(y))
+        if rows is not None:
+            x = take(x, rows)
+        x = x + (self.self_attn(y, rope, rows) if self.full else self.linear_attn(y))
         y = self.post_attention_layernorm(x)
         return x + self.mlp.down_proj(F.silu(self.mlp.gate_proj(y)) * self.mlp.up_proj(y))
 
@@ -219,10 +255,10 @@ class Demo(nn.Module):
         self.reset()
 
     def reset(self):
-        """Weights by fan-in, strong positions, slow decay of the linear layers' memory."""
+        """Weights by fan-in, strong and smooth positions, slow decay of the linear layers' memory."""
         for name, p in self.named_parameters():
             if name.endswith("pos_embed.weight"):
-                nn.init.normal_(p, std=0.3)
+                p.data.copy_(smooth_positions(*p.shape))
             elif name.endswith("embed_tokens.weight"):
                 nn.init.normal_(p, std=p.shape[1] ** -0.5)
             elif name.endswith("conv1d.weight"):
@@ -232,6 +268,9 @@ class Demo(nn.Module):
                 nn.init.normal_(p, std=p[0].numel() ** -0.5)
             elif name.endswith(".bias"):
                 nn.init.zeros_(p)
+        rings = [[(0, 1), (0, -1), (1, 0), (-1, 0)], [(1, 1), (1, -1), (-1, 1), (-1, -1)], [(0, 2), (0, -2), (2, 0), (-2, 0)]]
+        for block, offsets in zip(self.model.visual.blocks[:-1], rings):
+            block.look_at(offsets)
         for layer in self.model.language_model.layers:
             if not layer.full:
                 m = layer.linear_attn
@@ -256,11 +295,12 @@ class Demo(nn.Module):
         x = self.model.language_model.embed_tokens(ids)
         return x.masked_scatter(visual_mask[..., None], rows.reshape(-1, rows.shape[-1]).to(x.dtype))
 
-    def hidden(self, x, rope):
+    def hidden(self, x, rope, rows=None):
+        """Final rows, all or (cheaper) the chosen ones: the last layer is a full-attention layer."""
         lm = self.model.language_model
-        for layer in lm.layers:
+        for layer in lm.layers[:-1]:
             x = layer(x, rope)
-        return lm.norm(x)
+        return lm.norm(lm.layers[-1](x, rope, rows))
 
     def predict_next_but_one(self, hidden, next_embedding, rope):
         m = self.mtp

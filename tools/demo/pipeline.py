@@ -6,6 +6,7 @@ patch rows in merge-block order, video groups with time stamps. A batch is a fun
 import json
 import math
 import multiprocessing
+import os
 import pathlib
 
 import numpy as np
@@ -33,14 +34,14 @@ def resize(pixels, H, W):
     return pixels if pixels.shape[:2] == (H, W) else np.asarray(Image.fromarray(pixels).resize((W, H), Image.BICUBIC))
 
 
-def patchify(frames):
-    """uint8 [N, T=2, H, W, 3] (or [N, H, W, 3]: the picture twice) -> float32 [N, gh*gw, 1536]"""
+def patchify(frames, fold=False):
+    """uint8 [N, T=2, H, W, 3] (or [N, H, W, 3]: the picture twice) -> float32 [N, gh*gw, 1536]; `fold`: a picture once, 768"""
     if frames.ndim == 4:
-        frames = np.repeat(frames[:, None], 2, 1)
+        frames = frames[:, None] if fold else np.repeat(frames[:, None], 2, 1)
     n, t, h, w, _ = frames.shape
     x = frames.reshape(n, t, h // 32, 2, 16, w // 32, 2, 16, 3)
     x = x.transpose(0, 2, 5, 3, 6, 8, 1, 4, 7)  # n, by, bx, mr, mc, c, t, py, px
-    return (x.reshape(n, (h // 16) * (w // 16), 1536).astype(np.float32) - 127.5) / 127.5
+    return (x.reshape(n, (h // 16) * (w // 16), 768 * t).astype(np.float32) - np.float32(127.5)) / np.float32(127.5)
 
 
 class Prompts:
@@ -113,8 +114,9 @@ def pack(prompts, conversations, grid):
 
 def native_size(rng, H, W, lo):
     """A picture size (h, w) that the size rule maps to H x W; small ones are enlarged, few are exact."""
+    least = min(0.8, 60 / min(H, W))  # smaller originals hold too few pixels of a small figure
     for _ in range(30):
-        s = 1.0 if rng.random() < 0.15 else float(rng.uniform(0.2, 1.02))
+        s = 1.0 if rng.random() < 0.15 else float(rng.uniform(least, 1.02))
         j = 1 + (0 if rng.random() < 0.6 else float(rng.uniform(-0.05, 0.05)))
         h, w = max(24, round(H * s)), max(24, round(W * s * j))
         if smart_resize(h, w, lo) == (H, W):
@@ -136,21 +138,19 @@ def picture_batch(rng, prompts, digits, stage, questions=True):
     n = max(4, int(stage["pictures"] * 65536 // max(65536, H * W))) if H * W > 65536 else stage["pictures"]
     gh, gw = H // 16, W // 16
     small = stage["smallest"] if H * W >= 65536 else max(0.1, stage["smallest"])
-    images, labels, convs, count = [], [], [], []
+    images, labels, count, packs = [], [], [], [[] for _ in range(stage["packs"])]
+    lengths = rng.choice([1, 2, 3, 5], len(packs), p=[0.15, 0.2, 0.3, 0.35])  # the same in a pack: little padding
     while len(images) < n:
         s = sample_any(rng, digits, W / H, small, stage["digits"], stage["words"])
         h, w = native_size(rng, H, W, min(MIN_PIXELS, H * W))
-        if questions:
-            qa = dialogue.turns(rng, s, int(rng.choice([1, 2, 3, 4], p=[0.2, 0.2, 0.35, 0.25])))
-            if not qa:
-                continue
-            convs.append(prompts.conversation(prompts.visual((gh, gw)), [t[1:] for t in qa], rng.random() < 0.06))
-        images.append(resize(scenes.render(rng, s, w, h), H, W))
+        for pack_, length in zip(packs, lengths if questions else ()):
+            qa = dialogue.turns(rng, s, int(length))
+            pack_.append(prompts.conversation(prompts.visual((gh, gw)), [t[1:] for t in qa], rng.random() < 0.06))
+        images.append(resize(scenes.render(rng, s, w, h, stage["damage"]), H, W))
         labels.append(scenes.token_labels(s, gw // 2, gh // 2))
         count.append(len(s["objects"]) if s["kind"] in ("scene", "plain") else -1)
-    out = pack(prompts, convs, (gh, gw)) if questions else {"grid": (gh, gw)}
-    out.update(pixels=np.stack(images), labels=[np.stack(x) for x in zip(*labels)], count=np.array(count))
-    return out
+    return {"grid": (gh, gw), "pixels": np.stack(images), "labels": [np.stack(x) for x in zip(*labels)], "count": np.array(count),
+            "packs": [pack(prompts, p, (gh, gw)) for p in packs if p]}
 
 
 def stamps_of(rng, frames):
@@ -169,7 +169,8 @@ def clip_batch(rng, prompts, stage, questions=True):
     side = int(rng.choice([64, 96, 128], p=stage["clip_sizes"]))
     frames = int(rng.choice([2, 3, 4, 5, 6, 7, 8], p=[0.16, 0.1, 0.3, 0.08, 0.12, 0.06, 0.18]))
     grid = (side // 16, side // 16)
-    clips, labels, convs = [], [], []
+    clips, labels, masks, packs = [], [], [], [[] for _ in range(stage["packs"])]
+    lengths = rng.choice([1, 2, 3], len(packs), p=[0.4, 0.35, 0.25])
     while len(clips) < stage["clips"]:
         c = scenes.sample_clip(rng)
         if frames == 2 and max(map(abs, c["step"])) > 0.4:
@@ -179,16 +180,16 @@ def clip_batch(rng, prompts, stage, questions=True):
         if frames % 2:
             px = np.concatenate((px, px[-1:]))
         clips.append(px)
+        masks.append(scenes.clip_masks(c, frames, side // 32))
         labels.append([list(scenes.DIRECTIONS).index(c["direction"]), scenes.SHAPES.index(c["objects"][0]["shape"]),
                        scenes.COLOURS.index(c["objects"][0]["colour"])])
-        if questions:
-            qa = dialogue.turns(rng, c, int(rng.choice([1, 2, 3], p=[0.45, 0.35, 0.2])))
-            convs.append(prompts.conversation(prompts.visual(grid, stamps_of(rng, frames)), [t[1:] for t in qa], rng.random() < 0.06))
+        for pack_, length in zip(packs, lengths if questions else ()):
+            qa = dialogue.turns(rng, c, int(length))
+            pack_.append(prompts.conversation(prompts.visual(grid, stamps_of(rng, frames)), [t[1:] for t in qa], rng.random() < 0.06))
     px = np.stack(clips)
     groups = px.shape[1] // 2
-    out = pack(prompts, convs, grid) if questions else {"grid": grid}
-    out.update(pixels=px.reshape(len(clips) * groups, 2, side, side, 3), groups=groups, clip_labels=np.array(labels))
-    return out
+    return {"grid": grid, "pixels": px.reshape(len(clips) * groups, 2, side, side, 3), "groups": groups, "clip_labels": np.array(labels),
+            "masks": np.concatenate(masks), "packs": [pack(prompts, p, grid) for p in packs if p]}
 
 
 def make_step(prompts, digits, stage, seed, step):
@@ -198,34 +199,28 @@ def make_step(prompts, digits, stage, seed, step):
 
 
 def _work(queue, folder, stage, seed, first, stride, part):
+    """Makes the batches first, first + stride, ..."""
     prompts, digits = Prompts(folder), scenes.load_digits()[part]
-    step = first
-    while True:
+    step, parent = first, os.getppid()
+    while os.getppid() == parent:  # not left behind when the trainer is stopped
         queue.put((step, make_step(prompts, digits, stage, seed, step)))
         step += stride
 
 
 class Feed:
-    """Batches in step order, made by worker processes."""
+    """The batches first, first + stride, ... in order, made by a worker process."""
 
-    def __init__(self, folder, stage, seed, first, workers=1, part="train"):
+    def __init__(self, folder, stage, seed, first, stride, part="train"):
         ctx = multiprocessing.get_context("spawn")
-        self.queues, self.jobs, self.next = [], [], 0
-        for k in range(workers):
-            q = ctx.Queue(3)
-            p = ctx.Process(target=_work, args=(q, folder, stage, seed, first + k, workers, part), daemon=True)
-            p.start()
-            self.queues.append(q)
-            self.jobs.append(p)
+        self.queue = ctx.Queue(3)
+        self.job = ctx.Process(target=_work, args=(self.queue, folder, stage, seed, first, stride, part))
+        self.job.start()
 
     def get(self):
-        step, batch = self.queues[self.next].get()
-        self.next = (self.next + 1) % len(self.queues)
-        return step, batch
+        return self.queue.get()
 
     def close(self):
-        for p in self.jobs:
-            p.terminate()
+        self.job.terminate()
 
 
 def write_json(path, data):

@@ -24,6 +24,7 @@ PALETTE = {
 }
 COLOURS = list(PALETTE)
 SHAPES = ["circle", "square", "triangle", "star", "cross", "ring"]
+TILT = 0.12  # figures stand upright, give or take 7 degrees
 DIRECTIONS = {"left": (-1, 0), "right": (1, 0), "up": (0, -1), "down": (0, 1)}
 
 
@@ -54,7 +55,7 @@ def background(rng, taken):
             name, rgb = None, tuple(int(v) for v in rng.integers(175, 250, 3))
         else:
             name, rgb = None, tuple(int(v) for v in rng.integers(10, 245, 3))
-        if all(n != name and colour_distance(rgb, c) > 95 for n, c in taken):
+        if all(n != name and colour_distance(rgb, c) > 110 for n, c in taken):
             return name, rgb
     return None, (128, 128, 128)
 
@@ -68,7 +69,7 @@ def _coordinate(rng, r):
     return float(rng.uniform(lo, hi))
 
 
-def sample_scene(rng, aspect=1.0, smallest=0.075, count=None):
+def sample_scene(rng, aspect=1.0, smallest=0.11, count=None):
     """aspect = width / height. Objects never overlap and never have the background's colour."""
     if count is None:
         count = int(rng.choice(5, p=[0.06, 0.26, 0.26, 0.21, 0.21]))
@@ -82,7 +83,7 @@ def sample_scene(rng, aspect=1.0, smallest=0.075, count=None):
     for _ in range(count):
         shape = one_shape if (count > 1 and mode < 0.22) or (mode > 0.6 and rng.random() < 0.3) else pick(rng, SHAPES)
         colour = one_colour if (count > 1 and 0.12 < mode < 0.36) or (mode > 0.6 and rng.random() < 0.2) else pick(rng, COLOURS)
-        top = {1: 0.42, 2: 0.23, 3: 0.19, 4: 0.17}[count]
+        top = {1: 0.42, 2: 0.25, 3: 0.21, 4: 0.19}[count]
         for _ in range(60):
             r = float(rng.uniform(smallest, top)) if rng.random() < 0.8 else float(rng.uniform(smallest, smallest * 1.6))
             cx, cy = _coordinate(rng, r / ax * 1.04), _coordinate(rng, r / ay * 1.04)
@@ -91,7 +92,7 @@ def sample_scene(rng, aspect=1.0, smallest=0.075, count=None):
         else:
             continue
         rgb = shade(rng, colour)
-        turn = float(rng.uniform(0, 2 * math.pi)) if rng.random() < 0.5 else float(rng.normal(0, 0.08))
+        turn = float(rng.uniform(-TILT, TILT))
         objects.append({"shape": shape, "colour": colour, "rgb": rgb, "cx": cx, "cy": cy, "r": r, "turn": turn})
     bg_name, bg = background(rng, [(o["colour"], o["rgb"]) for o in objects])
     return {"kind": "scene", "bg_name": bg_name, "bg": bg, "objects": objects, "aspect": aspect}
@@ -151,16 +152,16 @@ def degrade(rng, pixels, strength=1.0):
         ramp = (np.linspace(-1, 1, w)[None, :] * math.cos(a) + np.linspace(-1, 1, h)[:, None] * math.sin(a))
         out = np.clip(out * (1 + rng.uniform(0.03, 0.13) * ramp[..., None]), 0, 255)
     if rng.random() < 0.4 * strength:
-        out = np.clip(out + rng.normal(0, rng.uniform(1, 9), out.shape), 0, 255)
+        out = np.clip(out + rng.normal(0, rng.uniform(1, 7), out.shape), 0, 255)
     out = out.astype(np.uint8)
     if rng.random() < 0.35 * strength:
         buf = io.BytesIO()
-        Image.fromarray(out).save(buf, "JPEG", quality=int(rng.integers(45, 96)), subsampling=int(rng.choice([0, 2])))
+        Image.fromarray(out).save(buf, "JPEG", quality=int(rng.integers(55, 96)), subsampling=int(rng.choice([0, 2])))
         out = np.asarray(Image.open(buf).convert("RGB"))
     return out
 
 
-def render(rng, scene, width, height):
+def render(rng, scene, width, height, strength=1.0):
     """uint8 [height, width, 3] of a scene."""
     canvas = Image.new("RGB", (width, height), scene["bg"])
     if scene["kind"] == "digit":
@@ -169,7 +170,7 @@ def render(rng, scene, width, height):
         paste_word(canvas, scene)
     for obj in scene["objects"]:
         paint(canvas, obj)
-    return degrade(rng, np.asarray(canvas), 0.3 if scene["kind"] == "plain" else 1.0)
+    return degrade(rng, np.asarray(canvas), strength * (0.3 if scene["kind"] == "plain" else 1.0))
 
 
 # ---- handwritten digits ---------------------------------------------------------------------------------
@@ -233,7 +234,21 @@ def sample_clip(rng):
     return {"kind": "clip", "direction": name, "frames": frames, "bg_name": bg_name, "bg": bg, "aspect": 1.0,
             "step": (dx * travel + (0 if dx else drift), dy * travel + (drift if dx else 0)), "mid": mid,
             "objects": [{"shape": pick(rng, SHAPES), "colour": colour, "rgb": rgb, "r": r, "cx": 0.5, "cy": 0.5,
-                         "turn": float(rng.uniform(0, 6.3)) if rng.random() < 0.5 else 0.0}]}
+                         "turn": float(rng.uniform(-TILT, TILT))}]}
+
+
+def clip_objects(clip, n):
+    """The figure of a clip in each of n frames."""
+    for i in range(n):
+        t = i / max(1, n - 1) - 0.5
+        yield dict(clip["objects"][0], cx=clip["mid"][0] + t * clip["step"][0], cy=clip["mid"][1] + t * clip["step"][1])
+
+
+def clip_masks(clip, n, cells):
+    """Figure masks of the n frames (the last one twice if n is odd): uint8 [groups, cells*cells, 128]."""
+    m = [figure_mask({"kind": "clip", "objects": [o]}, cells, cells) for o in clip_objects(clip, n)]
+    m += m[-1:] * (n % 2)
+    return np.stack([np.concatenate(m[i:i + 2], -1) for i in range(0, len(m), 2)])
 
 
 def render_clip(rng, clip, side, frames=None):
@@ -241,10 +256,7 @@ def render_clip(rng, clip, side, frames=None):
     n = frames or clip["frames"]
     sigma = float(rng.uniform(0, 7)) if rng.random() < 0.4 else 0.0
     out = []
-    for i in range(n):
-        t = i / max(1, n - 1) - 0.5
-        obj = dict(clip["objects"][0])
-        obj["cx"], obj["cy"] = clip["mid"][0] + t * clip["step"][0], clip["mid"][1] + t * clip["step"][1]
+    for obj in clip_objects(clip, n):
         canvas = Image.new("RGB", (side, side), clip["bg"])
         paint(canvas, obj)
         px = np.asarray(canvas)
@@ -284,13 +296,27 @@ def paste_word(canvas, s):
 
 # ---- supervision of the tower ---------------------------------------------------------------------------
 
+def figure_mask(scene, gw, gh):
+    """What is figure and what is ground, 8 x 8 values a merged token: uint8 [gh*gw, 64]."""
+    canvas = Image.new("L", (gw * 8, gh * 8), 0)
+    if scene["kind"] == "digit":
+        paste_digit(canvas, dict(scene, rgb=255))
+    elif scene["kind"] == "word":
+        paste_word(canvas, dict(scene, rgb=255))
+    for o in scene["objects"]:
+        paint(canvas, dict(o, rgb=255))
+    return np.asarray(canvas).reshape(gh, 8, gw, 8).transpose(0, 2, 1, 3).reshape(gh * gw, 64)
+
+
 def token_labels(scene, gw, gh):
-    """Per merged token (row-major gh x gw): figure (0 none, -1 unclear), colour, centre of a figure, digit."""
+    """Per merged token (row-major gh x gw): figure (0 none, -1 unclear), colour, centre of a figure, digit, mask, and
+    where the centre of the token's figure lies (relative x and y; -1 without a figure)."""
     n = gw * gh
     shape = np.zeros(n, np.int64)
     colour = np.full(n, -1, np.int64)
     centre = np.zeros(n, np.int64)
     digit = np.full(n, -1, np.int64)
+    where = np.full((n, 2), -1, np.float32)
     cell = 8
     for o in scene["objects"]:
         m = draw_mask((gw * cell, gh * cell), o, o["cx"] * gw * cell, o["cy"] * gh * cell, o["r"] * min(gw, gh) * cell, 1)
@@ -298,6 +324,7 @@ def token_labels(scene, gw, gh):
         seen, part = cover > 0.12, (cover > 0.01) & (cover <= 0.12)
         shape[part & (shape == 0)] = -1
         shape[seen] = SHAPES.index(o["shape"]) + 1
+        where[seen] = o["cx"], o["cy"]
         colour[cover > 0.05] = COLOURS.index(o["colour"])
         centre[min(gh - 1, int(o["cy"] * gh)) * gw + min(gw - 1, int(o["cx"] * gw))] = 1
     if scene["kind"] == "digit":
@@ -312,4 +339,4 @@ def token_labels(scene, gw, gh):
         centre[:] = -1
     elif scene["kind"] == "plain":
         colour[:] = COLOURS.index(scene["bg_name"])
-    return shape, colour, centre, digit
+    return shape, colour, centre, digit, figure_mask(scene, gw, gh), where

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Accuracy of the engine on the held-out questions of the demo checkpoint. Needs only Python's standard library.
 
-usage: score.py BINARY FOLDER [--wrong OUT.jsonl] [option of `sightline run`]...
+usage: score.py BINARY FOLDER [--model MODEL] [--wrong OUT.jsonl] [option of `sightline run`]...
 FOLDER holds questions.jsonl: lines with id, category, messages (pictures relative to FOLDER) and accept, the answers
 that count. An answer counts if it equals one of them, both lower-cased and without white space and punctuation at their
 ends.
@@ -18,10 +18,10 @@ def normalise(text):
     return text.strip().strip(".,;:!?\"'`").strip().lower()
 
 
-def ask(binary, folder, questions, options):
-    """Answer lines of `sightline run demo --jsonl`, in the order of the questions."""
+def ask(binary, model, folder, questions, options):
+    """Answer lines of `sightline run MODEL --jsonl` by the id of the question."""
     requests = "".join(json.dumps({"id": q["id"], "messages": q["messages"]}) + "\n" for q in questions)
-    command = [str(binary), "run", "demo", "--jsonl", "-", "--temperature", "0", "--max-tokens", "40", *options]
+    command = [str(binary), "run", model, "--jsonl", "-", "--temperature", "0", "--max-tokens", "40", *options]
     run = subprocess.run(command, cwd=folder, input=requests, stdout=subprocess.PIPE, text=True, check=False)
     answers = {}
     for line in run.stdout.splitlines():
@@ -34,11 +34,12 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("binary", type=pathlib.Path)
     parser.add_argument("folder", type=pathlib.Path)
+    parser.add_argument("--model", default="demo", help="checkpoint directory, absolute (default: the demo)")
     parser.add_argument("--wrong", type=pathlib.Path, help="write the questions that were answered wrongly")
     arguments, options = parser.parse_known_args()
     lines = (arguments.folder / "questions.jsonl").read_text(encoding="utf-8").splitlines()
     questions = [json.loads(line) for line in lines]
-    answers = ask(arguments.binary.resolve(), arguments.folder, questions, options)
+    answers = ask(arguments.binary.resolve(), arguments.model, arguments.folder, questions, options)
     right, total, wrong = collections.Counter(), collections.Counter(), []
     for question in questions:
         text = answers.get(question["id"], {}).get("text") or ""

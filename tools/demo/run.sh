@@ -1,0 +1,24 @@
+#!/bin/sh
+# Train the demo from nothing to demo/checkpoint: all stages in order, each with a limit in seconds, resumable.
+# usage: run.sh PYTHON WORK_DIR CHECKPOINT_DIR [scale]     (scale 1: about two and a half hours on two idle cores)
+set -eu
+here=$(dirname "$0")
+python=$1 work=$2 out=$3 scale=${4:-1}
+mkdir -p "$work"
+before=
+stage() {  # name seconds options...
+    name=$1 seconds=$(awk "BEGIN { print int($2 * $scale) }")
+    shift 2
+    if [ ! -e "$work/$name.done" ]; then
+        nice -n 4 "$python" "$here/train.py" --stage "${name%-*}" --steps 1000000 --seconds "$seconds" --state "$work/$name.pt" \
+            --checkpoint "$out" ${before:+--start-from "$before"} "$@" >> "$work/$name.log" 2>&1
+        touch "$work/$name.done"
+        nice -n 4 "$python" "$here/export.py" "$work/$name.pt" "$out" >> "$work/$name.log" 2>&1
+    fi
+    before=$work/$name.pt
+}
+stage tower-1 1500 --replay 3
+stage tower64-1 1500 --replay 2 --decay 0.4
+stage full-1 2400 --frozen --replay 4 --fresh
+stage full-2 2400 --replay 2 --mtp-every 3
+stage sizes-1 2400 --replay 2 --mtp-every 3
