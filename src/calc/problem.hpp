@@ -34,7 +34,7 @@ struct Problem {
   ErrorCode code = ErrorCode::none;
   std::string_view input;  ///< the input at fault ("height"); empty when it is none in particular
   double found = 0, low = 0, high = 0;
-  Text message;  ///< the reference's words where it has some
+  Text message{};  ///< the reference's words where it has some
 
   [[nodiscard]] bool ok() const noexcept { return code == ErrorCode::none; }
 };

@@ -36,7 +36,8 @@ Text& Text::add_python_float(double value) noexcept {
           .ptr;
   const std::string_view number = between(digits.data(), end);
   add(number);
-  return number.find('.') == std::string_view::npos ? add(".0") : *this;
+  const bool whole = std::isfinite(value) && number.find('.') == std::string_view::npos;
+  return whole ? add(".0") : *this;
 }
 
 Text& Text::add_two_digits(std::int64_t value) noexcept {
