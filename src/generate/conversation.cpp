@@ -42,36 +42,37 @@ Features features_of(const RunContext& run, const PromptPicture& picture, Pictur
   if (Features known = run.engine.features.find(picture.picture.hash)) return known;
   const Stopwatch clock;
   const std::vector<float> values = pixel_values(run, picture);
-  const std::int64_t hidden = run.engine.model->info().hidden_size;
+  const std::int64_t width = run.engine.model->info().feature_width();
   auto features = std::make_shared<std::vector<float>>(
-      static_cast<std::size_t>(picture.picture.tokens * hidden));
+      static_cast<std::size_t>(picture.picture.tokens * width));
   const model::VisualInput input{
       {values.data(), picture.picture.grid.patches(), run.engine.model->info().patch_values},
       model_grid(picture.picture.grid)};
   nn::Pass pass = make_pass(run);
-  run.engine.model->encode(pass, {&input, 1}, {features->data(), picture.picture.tokens, hidden});
+  run.engine.model->encode(pass, {&input, 1}, {features->data(), picture.picture.tokens, width});
   report.encoded = true;
   report.encode_ms = clock.ms();
   run.engine.features.insert(picture.picture.hash, features);
   return features;
 }
 
-// Overwrites the rows of piece [first, first + rows.rows) that belong to a picture.
-void insert_rows(View rows, std::int64_t first, const PromptPicture& picture,
-                 const std::vector<float>& features) {
-  const std::int64_t begin = std::max(first, picture.first_token);
-  const std::int64_t end =
-      std::min(first + rows.rows, picture.first_token + picture.picture.tokens);
-  for (std::int64_t token = begin; token < end; ++token) {
-    std::memcpy(rows.row(token - first),
-                features.data() + (token - picture.first_token) * rows.cols,
-                static_cast<std::size_t>(rows.cols) * sizeof(float));
-  }
-}
-
 void report_progress(const RunContext& run, Progress::Stage stage, std::int64_t done,
                      std::int64_t total) {
   if (run.on_progress) run.on_progress({stage, done, total});
+}
+
+// Where the prompt holds the features that are still needed; views into `features`.
+std::vector<model::FeatureRows> feature_rows(const RunContext& run, const Prompt& prompt,
+                                             const std::vector<Features>& features) {
+  std::vector<model::FeatureRows> rows;
+  for (std::size_t i = 0; i < features.size(); ++i) {
+    const PromptPicture& picture = prompt.pictures[i];
+    if (features[i] == nullptr) continue;
+    rows.push_back(
+        {picture.first_token,
+         {features[i]->data(), picture.picture.tokens, run.engine.model->info().feature_width()}});
+  }
+  return rows;
 }
 
 // Features of all pictures that reach beyond `start`; the others are part of the restored state.
@@ -186,6 +187,7 @@ void Conversation::prefill(const RunContext& run, const Prompt& prompt, Result& 
     const std::int64_t start = restore(run, prompt);
     result.cached_tokens = start;
     const std::vector<Features> features = encode_pictures(run, prompt, start, result);
+    const std::vector<model::FeatureRows> pictures = feature_rows(run, prompt, features);
     const Stopwatch clock;
     std::vector<std::int64_t> snapshots;
     const std::vector<std::int64_t> ends = piece_ends(run, prompt, start, snapshots);
@@ -201,11 +203,10 @@ void Conversation::prefill(const RunContext& run, const Prompt& prompt, Result& 
           std::span(prompt.ids)
               .subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(rows)),
           embeds);
-      for (std::size_t i = 0; i < features.size(); ++i) {
-        if (features[i]) insert_rows(embeds, first, prompt.pictures[i], *features[i]);
-      }
-      model::Segment segment{&live_, 0,      rows, &prompt.positions, first, model::RowKind::prompt,
-                             {},     nullptr};
+      const auto here = model::features_within(pictures, first, rows);
+      model::place_features(here, embeds);
+      model::Segment segment{
+          &live_, 0, rows, &prompt.positions, first, model::RowKind::prompt, {}, nullptr, here};
       model::ForwardResult out;
       if (end == prompt.tokens()) {
         segment.wanted = {&last_row, 1};

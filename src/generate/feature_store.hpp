@@ -14,7 +14,7 @@ namespace sightline::generate {
 
 using PictureHash = image::PixelHash;
 
-/// Features of one picture: (tokens, hidden_size), dense; immutable once stored.
+/// Features of one picture: (tokens, ModelInfo::feature_width), dense; immutable once stored.
 using Features = std::shared_ptr<const std::vector<float>>;
 
 class FeatureStore {

@@ -8,6 +8,7 @@
 #include "io/file.hpp"
 #include "io/json.hpp"
 #include "qwen3_5/model.hpp"
+#include "qwen3_vl/model.hpp"
 
 namespace sightline::generate {
 namespace {
@@ -23,7 +24,11 @@ std::unique_ptr<model::VisionLanguageModel> build(const io::Json& json, const st
     const qwen3_5::Config config = qwen3_5::parse_config(json, path);
     return qwen3_5::load_model(config, open());
   }
-  const std::string known = "\"qwen3_5\", \"qwen3_5_moe\"";
+  if (model_type == "qwen3_vl" || model_type == "qwen3_vl_moe") {
+    const qwen3_vl::Config config = qwen3_vl::parse_config(json, path);
+    return qwen3_vl::load_model(config, open());
+  }
+  const std::string known = "\"qwen3_5\", \"qwen3_5_moe\", \"qwen3_vl\", \"qwen3_vl_moe\"";
   throw Error(
       Code::unsupported_model,
       fmt::format("{}: model_type: expected one of {}, found \"{}\"", path, known, model_type),

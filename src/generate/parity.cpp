@@ -308,21 +308,25 @@ void prompt_in_pieces(const VisionLanguageModel& model, nn::Pass& pass,
   const ArenaScope scope(pass.arena);
   const View rows = pass.arena.matrix(logits.rows, info.hidden_size);
   model.embed(pass, reference.ids, rows);
+  std::vector<model::FeatureRows> all;
   const auto insert = [&](const CaseVisuals& visuals, std::int32_t id) {
     if (visuals.grids.empty()) return;
     const auto wanted = std::count(reference.ids.begin(), reference.ids.end(), id);
-    const View features = pass.arena.matrix(wanted, info.hidden_size);
+    const View features = pass.arena.matrix(wanted, info.feature_width());
     model.encode(pass, visuals.inputs(), features);
-    model::merge_features(reference.ids, id, features, rows);
+    for (const model::FeatureRows& run : model::feature_runs(reference.ids, id, features))
+      all.push_back(run);
   };
   insert(reference.images, info.image_token_id);
   insert(reference.videos, info.video_token_id);
+  model::place_features(all, rows);
   for (std::int64_t first = 0; first < rows.rows; first += options.piece) {
     const std::int64_t count = std::min(options.piece, rows.rows - first);
     std::vector<std::int64_t> wanted;
     for (std::int64_t i = 0; i < count; ++i) wanted.push_back(i);
-    const model::Segment segment{&cache, 0,      count, &positions, first, options.piece_kind,
-                                 wanted, nullptr};
+    const auto here = model::features_within(all, first, count);
+    const model::Segment segment{&cache, 0,       count, &positions, first, options.piece_kind,
+                                 wanted, nullptr, here};
     model.forward(pass, rows.slice_rows(first, count), {&segment, 1},
                   {logits.slice_rows(first, count), {}});
   }

@@ -54,6 +54,9 @@ class Checkpoint {
 std::shared_ptr<const Checkpoint> declared_checkpoint(std::string directory,
                                                       std::vector<std::string> absent);
 
+/// True for the few tensors that published checkpoints keep in F32 (specification 1.5).
+bool published_as_float32(std::string_view name);
+
 /// A tensor by its name and shape alone.
 struct NamedShape {
   std::string name;
@@ -85,8 +88,9 @@ class Loader {
 
   [[nodiscard]] Loader at(std::string_view child) const;  ///< "a.b" is allowed
   [[nodiscard]] Loader at(std::int64_t index) const;
-  /// This path, its sites shown with transformers' batch axis (see Site::batched).
-  [[nodiscard]] Loader batched() const;
+  /// This path, its sites shown with (or, again, without) transformers' batch axis (see
+  /// Site::batched).
+  [[nodiscard]] Loader batched(bool on = true) const;
   [[nodiscard]] const std::string& path() const { return path_; }
 
   /// True if the checkpoint stores `leaf` below this path.
@@ -94,6 +98,9 @@ class Loader {
   /// Claims a tensor of exactly this shape. Throws Error(missing_tensor, tensor_shape,
   /// tensor_dtype).
   StoredTensor tensor(std::string_view leaf, const Shape& expected) const;
+  /// Claims a float tensor of one of two shapes (layouts that checkpoints differ in); a declared
+  /// checkpoint has the first. Errors as tensor().
+  StoredTensor either(std::string_view leaf, const Shape& expected, const Shape& other) const;
   /// Claims a float tensor whose dimensions after the first, multiplied, give `in` (a convolution's
   /// kernel is flattened).
   Weight weight(std::string_view leaf, const Shape& expected) const;

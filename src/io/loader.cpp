@@ -38,6 +38,29 @@ bool is_float_storage(DType dtype) {
   return dtype == DType::f32 || dtype == DType::bf16 || dtype == DType::f16;
 }
 
+[[noreturn]] void fail_shape(const StoredTensor& stored, const std::string& expected) {
+  throw Error(Code::tensor_shape,
+              fmt::format("{}: tensor {}: expected shape {} by the configuration, found {}",
+                          stored.file, stored.name, expected, shape_text(stored.shape)),
+              {{"file", std::string(stored.file)},
+               {"tensor", std::string(stored.name)},
+               {"expected", expected},
+               {"found", shape_text(stored.shape)}});
+}
+
+void check_float(const StoredTensor& stored) {
+  if (is_float_storage(stored.dtype)) return;
+  throw Error(
+      Code::tensor_dtype,
+      fmt::format("{}: tensor {}: expected F32, BF16 or F16, found {}: quantised checkpoints are "
+                  "not supported, use the original one",
+                  stored.file, stored.name, dtype_name(stored.dtype)),
+      {{"file", std::string(stored.file)},
+       {"tensor", std::string(stored.name)},
+       {"expected", "F32, BF16 or F16"},
+       {"found", std::string(dtype_name(stored.dtype))}});
+}
+
 }  // namespace
 
 struct Loader::Book {
@@ -95,9 +118,9 @@ Loader Loader::at(std::string_view child) const {
 
 Loader Loader::at(std::int64_t index) const { return at(std::to_string(index)); }
 
-Loader Loader::batched() const {
+Loader Loader::batched(bool on) const {
   Loader same = *this;
-  same.batched_ = true;
+  same.batched_ = on;
   return same;
 }
 
@@ -107,35 +130,23 @@ bool Loader::has(std::string_view leaf) const {
 
 StoredTensor Loader::tensor(std::string_view leaf, const Shape& expected) const {
   const StoredTensor stored = book_->claim(at(leaf).path_, expected);
-  if (stored.shape != expected) {
-    throw Error(
-        Code::tensor_shape,
-        fmt::format("{}: tensor {}: expected shape {} by the configuration, found {}", stored.file,
-                    stored.name, shape_text(expected), shape_text(stored.shape)),
-        {{"file", std::string(stored.file)},
-         {"tensor", std::string(stored.name)},
-         {"expected", shape_text(expected)},
-         {"found", shape_text(stored.shape)}});
-  }
+  if (stored.shape != expected) fail_shape(stored, shape_text(expected));
   return stored;
 }
 
 StoredTensor Loader::float_tensor(std::string_view leaf, const Shape& expected) const {
   // The element type first: packed weights differ in shape too, and the type says why.
-  const StoredTensor stored = book_->claim(at(leaf).path_, expected);
-  if (!is_float_storage(stored.dtype)) {
-    throw Error(
-        Code::tensor_dtype,
-        fmt::format(
-            "{}: tensor {}: expected F32, BF16 or F16, found {}: quantised checkpoints are not "
-            "supported, use the original one",
-            stored.file, stored.name, dtype_name(stored.dtype)),
-        {{"file", std::string(stored.file)},
-         {"tensor", std::string(stored.name)},
-         {"expected", "F32, BF16 or F16"},
-         {"found", std::string(dtype_name(stored.dtype))}});
-  }
+  check_float(book_->claim(at(leaf).path_, expected));
   return tensor(leaf, expected);
+}
+
+StoredTensor Loader::either(std::string_view leaf, const Shape& expected,
+                            const Shape& other) const {
+  const StoredTensor stored = book_->claim(at(leaf).path_, expected);
+  check_float(stored);
+  if (stored.shape != expected && stored.shape != other)
+    fail_shape(stored, fmt::format("{} or {}", shape_text(expected), shape_text(other)));
+  return stored;
 }
 
 Weight Loader::weight(std::string_view leaf, const Shape& expected) const {

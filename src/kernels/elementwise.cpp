@@ -59,6 +59,16 @@ void add(Compute& compute, ConstView a, ConstView b, View y) noexcept {
            [&](std::int64_t r) { compute.kernels.add(a.row(r), b.row(r), a.cols, y.row(r)); });
 }
 
+void add_scaled_rows(Compute& compute, ConstView x, const float* scale, const std::int64_t* to,
+                     View y) noexcept {
+  if (compute.count(row_work(x, 2 * kAdd, 2))) return;
+  each_row(compute, x.rows, x.cols, [&](std::int64_t r) {
+    const float* from = x.row(r);
+    float* into = y.row(to[r]);
+    for (std::int64_t c = 0; c < x.cols; ++c) into[c] += scale[r] * from[c];
+  });
+}
+
 void silu_mul(Compute& compute, ConstView gate, ConstView up, View y) noexcept {
   if (compute.count(row_work(gate, kGate, 2))) return;
   each_row(compute, gate.rows, gate.cols, [&](std::int64_t r) {

@@ -24,6 +24,9 @@ void layer_norm(Compute& compute, ConstView x, const float* weight, const float*
                 View y) noexcept;
 
 void add(Compute& compute, ConstView a, ConstView b, View y) noexcept;  ///< y = a + b
+/// y[to[r]] += scale[r] · x[r] for every row r of x; the target rows are all different.
+void add_scaled_rows(Compute& compute, ConstView x, const float* scale, const std::int64_t* to,
+                     View y) noexcept;
 void silu_mul(Compute& compute, ConstView gate, ConstView up,
               View y) noexcept;  ///< y = silu(gate) · up
 void sigmoid_mul(Compute& compute, ConstView gate, ConstView x,

@@ -1,6 +1,6 @@
-// y = x Wᵀ + b, written once over the kernel table: threads take tiles of (rows, outputs) and read
-// the stored weights directly. The reduction is never split, and every element is summed in one
-// order: see kDotStep.
+// y = x Wᵀ + b and y = x W, written once over the kernel table: threads take tiles of (rows,
+// outputs) and read the stored weights directly. The reduction is never split, and every element is
+// summed in one order: see kDotStep.
 #include "kernels/matmul.hpp"
 
 #include <algorithm>
@@ -64,6 +64,51 @@ void matmul(Compute& compute, ConstView x, const Weight& weight, const float* bi
   const auto run = [&](std::int64_t tile, int) {
     compute_tile(product, tile / out_blocks * row_block, row_block, tile % out_blocks * out_block,
                  out_block);
+  };
+  if (x.rows * weight.out * weight.in >= kSerialWork) return compute.threads.for_blocks(tiles, run);
+  for (std::int64_t tile = 0; tile < tiles; ++tile) run(tile, 0);
+}
+
+namespace {
+
+// A stored (in, out) weight can not be read as rows of dot products without a second copy of it.
+// Instead a block of it, kMixDepth stored rows of kMixCols outputs, is widened into scratch that
+// stays in the first-level cache, and every row of x adds its multiples of these lines: the sums
+// run over k in ascending order, one chain per element, whatever the number of rows.
+constexpr std::int64_t kMixCols = 128;  // 256 bytes of a stored bf16 row: whole cache lines
+constexpr std::int64_t kMixDepth = 32;  // with kMixCols 16 KiB of float32
+
+void compute_transposed_tile(const Product& p, std::int64_t row, std::int64_t rows,
+                             std::int64_t out) noexcept {
+  alignas(64) float scratch[kMixDepth * kMixCols];
+  const std::int64_t in = p.weight.out;  // stored rows
+  const std::int64_t cols = std::min(kMixCols, p.weight.in - out);
+  const std::int64_t size = dtype_size(p.weight.dtype);
+  for (std::int64_t first = 0; first < in; first += kMixDepth) {
+    const std::int64_t depth = std::min(kMixDepth, in - first);
+    for (std::int64_t k = 0; k < depth; ++k) {
+      p.kernels.widen(p.weight.dtype, p.weight.row(first + k) + out * size, cols,
+                      scratch + k * kMixCols);
+    }
+    p.kernels.mix_panel({p.x.row(row) + first, p.x.stride, 1, rows, scratch, kMixCols, cols,
+                         p.y.row(row) + out, p.y.stride, depth, nullptr, first == 0 ? 0.0F : 1.0F});
+  }
+}
+
+}  // namespace
+
+void matmul_transposed(Compute& compute, ConstView x, const Weight& weight, View y) noexcept {
+  const Work work{2 * x.rows * weight.out * weight.in, weight.bytes(),
+                  x.rows * (weight.in + weight.out) * dtype_size(DType::f32)};
+  if (compute.count(work) || x.rows == 0) return;
+  const Product product{compute.kernels, x, weight, nullptr, y};
+  const std::int64_t row_block = divide_up(x.rows, divide_up(x.rows, kRowBlock));
+  const std::int64_t col_blocks = divide_up(weight.in, kMixCols);
+  const std::int64_t tiles = divide_up(x.rows, row_block) * col_blocks;
+  const auto run = [&](std::int64_t tile, int) {
+    const std::int64_t row = tile / col_blocks * row_block;
+    compute_transposed_tile(product, row, std::min(row_block, x.rows - row),
+                            tile % col_blocks * kMixCols);
   };
   if (x.rows * weight.out * weight.in >= kSerialWork) return compute.threads.for_blocks(tiles, run);
   for (std::int64_t tile = 0; tile < tiles; ++tile) run(tile, 0);

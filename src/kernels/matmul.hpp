@@ -1,5 +1,5 @@
-// Matrix product with a stored weight: y = x Wᵀ + b. The one way in which the engine multiplies by
-// weights.
+// Matrix products with a stored weight: y = x Wᵀ + b, and y = x W for the files that store experts
+// the other way round. The one place in which the engine multiplies by weights.
 #pragma once
 
 #include "base/mat.hpp"
@@ -14,6 +14,11 @@ namespace sightline::kernels {
 /// threads, or on who computed what.
 void matmul(Compute& compute, ConstView x, const Weight& weight, const float* bias,
             View y) noexcept;
+
+/// y[r, o] = Σ_k x[r, k] · W[k, o] for a weight that is stored the other way round: (in, out), so
+/// that weight.out is its number of stored rows, x.cols, and weight.in is y.cols. Same promises as
+/// matmul(); additions in ascending k.
+void matmul_transposed(Compute& compute, ConstView x, const Weight& weight, View y) noexcept;
 
 /// Row `index` of a stored matrix, widened to float32: out[0 .. in).
 void widen_row(const Weight& weight, std::int64_t index, float* out) noexcept;

@@ -31,13 +31,25 @@ struct ModelInfo {
   bool tied_head = false;
   /// The mtp.* tensors that a published checkpoint of this configuration holds; no model runs them.
   std::vector<io::NamedShape> mtp;
+  std::int64_t deepstack_layers = 0;  ///< first language layers that features are added after
   io::LoadReport report;
+
+  /// Columns of a feature row: what replaces the embedding, then what is added after each of the
+  /// deepstack_layers.
+  [[nodiscard]] std::int64_t feature_width() const { return hidden_size * (1 + deepstack_layers); }
 };
 
 /// Patches of one picture or clip: pixels (grid.patches(), patch_values).
 struct VisualInput {
   ConstView pixels;
   nn::Grid grid;
+};
+
+/// Neighbouring rows that come from a picture or clip. Their first hidden_size columns replace the
+/// embeddings, which the caller has done (place_features); the other columns are for the model.
+struct FeatureRows {
+  std::int64_t first_row = 0;  ///< of the prompt, or of the segment that they are handed over with
+  ConstView features;          ///< (rows, feature_width)
 };
 
 /// Rows of the batch that belong to one sequence. Prompt rows use the chunked form of linear
@@ -66,6 +78,7 @@ struct Segment {
   std::span<const std::int64_t> wanted;  ///< rows of the segment whose logits are wanted, ascending
   StepRecord* record =
       nullptr;  ///< step rows only: leave the cache unchanged and fill this instead
+  std::span<const FeatureRows> features = {};  ///< in rows of the segment
 };
 
 /// Where a forward pass leaves its results; empty views are not computed.
@@ -92,7 +105,7 @@ class VisionLanguageModel {
   /// An empty state; `precision` fixes the type of keys and values (f32: float32, bf16: bfloat16).
   [[nodiscard]] virtual Cache new_cache(nn::Precision precision) const = 0;
 
-  /// Features of pictures, one after the other: (Σ patches / merge², hidden_size). Each picture's
+  /// Features of pictures, one after the other: (Σ patches / merge², feature_width). Each picture's
   /// rows have the same bits whether it is alone or among others.
   virtual void encode(nn::Pass& pass, std::span<const VisualInput> visuals,
                       View features) const = 0;
@@ -115,6 +128,17 @@ class VisionLanguageModel {
   virtual void whole(nn::Pass& pass, const WholePrompt& prompt, Cache& cache,
                      View logits) const = 0;
 };
+
+/// The runs of placeholder `id` with their feature rows, in order. Throws
+/// Error(placeholder_mismatch) unless their numbers agree.
+std::vector<FeatureRows> feature_runs(std::span<const std::int32_t> ids, std::int32_t id,
+                                      ConstView features);
+/// The parts of `runs` in rows [first, first + rows), their first_row counted from `first`.
+std::vector<FeatureRows> features_within(std::span<const FeatureRows> runs, std::int64_t first,
+                                         std::int64_t rows);
+/// Overwrites embeddings (rows, hidden_size) by the first columns of the features that replace
+/// them.
+void place_features(std::span<const FeatureRows> runs, View embeddings);
 
 /// Overwrites the rows of `embeddings` at placeholder `id` by the feature rows, in order. Throws
 /// Error(placeholder_mismatch) unless their numbers agree; nothing is written then.

@@ -158,26 +158,34 @@ void VisionBlock::operator()(Pass& pass, View hidden, const VisionContext& conte
   span.out(hidden);
 }
 
-PatchMerger PatchMerger::load(const io::Loader& loader, const VisionShape& shape) {
+PatchMerger PatchMerger::load(const io::Loader& loader, const VisionShape& shape, NormAt norm_at) {
   const std::int64_t merged = shape.spatial_merge_size * shape.spatial_merge_size;
   const std::int64_t wide = merged * shape.hidden_size;
-  return {loader.site(class_name(shape, "VisionPatchMerger")),
-          LayerNorm::load(loader.at("norm"), shape.hidden_size),
-          Linear::load(loader.at("linear_fc1"), wide, wide, Linear::Bias::stored),
-          Activation::load(loader.at("act_fn"), Activation::Kind::gelu_erf),
-          Linear::load(loader.at("linear_fc2"), shape.out_hidden_size, wide, Linear::Bias::stored),
-          merged};
+  return {
+      loader.site(class_name(shape, "VisionPatchMerger")),
+      LayerNorm::load(loader.at("norm"), norm_at == NormAt::neighbours ? wide : shape.hidden_size),
+      Linear::load(loader.at("linear_fc1"), wide, wide, Linear::Bias::stored),
+      Activation::load(loader.at("act_fn"), Activation::Kind::gelu_erf),
+      Linear::load(loader.at("linear_fc2"), shape.out_hidden_size, wide, Linear::Bias::stored),
+      merged,
+      norm_at};
 }
 
 void PatchMerger::operator()(Pass& pass, ConstView hidden, View features,
                              const Where& where) const {
   Span span{pass, site, where};
   span.in("x", hidden);
-  const View normed = span.tmp(hidden.rows, hidden.cols);
-  norm(pass, hidden, normed);
   // Merge-block order makes the patches of one feature neighbours in memory: regrouping is a change
-  // of shape.
-  const View grouped{normed.data, hidden.rows / merged_rows, hidden.cols * merged_rows};
+  // of shape (hidden and normed are dense).
+  const auto regroup = [&](auto m) {
+    return decltype(m){m.data, m.rows / merged_rows, m.cols * merged_rows};
+  };
+  const View normed = span.tmp(hidden.rows, hidden.cols), grouped = regroup(normed);
+  if (norm_at == NormAt::neighbours) {
+    norm(pass, regroup(hidden), grouped);
+  } else {
+    norm(pass, hidden, normed);
+  }
   const View wide = span.tmp(grouped.rows, linear_fc1.out());
   linear_fc1(pass, grouped, wide);
   act_fn(pass, wide, wide);

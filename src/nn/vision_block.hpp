@@ -80,9 +80,13 @@ struct VisionBlock {
 };
 
 /// HF: Qwen3_5VisionPatchMerger: norm, four neighbours side by side, two layers with the exact GELU
-/// between.
+/// between. The mergers of DeepStack (Qwen3-VL) norm the four neighbours together instead.
 struct PatchMerger {
-  static PatchMerger load(const io::Loader& loader, const VisionShape& shape);
+  /// HF: use_postshuffle_norm.
+  enum class NormAt : bool { patches, neighbours };
+
+  static PatchMerger load(const io::Loader& loader, const VisionShape& shape,
+                          NormAt norm_at = NormAt::patches);
   /// hidden (P, E) to features (P / merge², out_hidden_size).
   void operator()(Pass& pass, ConstView hidden, View features,
                   const Where& where = Where::current()) const;
@@ -93,6 +97,7 @@ struct PatchMerger {
   Activation act_fn;
   Linear linear_fc2;
   std::int64_t merged_rows = 0;  ///< merge²: patches per feature row
+  NormAt norm_at = NormAt::patches;
 };
 
 }  // namespace sightline::nn

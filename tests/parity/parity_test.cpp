@@ -24,6 +24,7 @@ struct Checkpoint {
 // The reference's own noise (float32 against float64) is 2.5e-5 for the odd small heads and 3e-6
 // for the published ones.
 constexpr Checkpoint kDense{"dense", 1e-4}, kDenseWide{"dense-wide", 3e-5};
+constexpr Checkpoint kQwen3Vl{"qwen3vl", 3e-5}, kQwen3VlMoe{"qwen3vl-moe", 3e-5};
 
 struct CaseOfSet {
   Checkpoint checkpoint;
@@ -34,11 +35,13 @@ struct CaseOfSet {
 std::vector<CaseOfSet> cases() {
   std::vector<CaseOfSet> cases;
   for (const auto& set : kernels::list_sets()) {
-    for (const Checkpoint& checkpoint : {kDense, kDenseWide}) {
-      for (const char* name : {"text", "text-long", "image", "two-images"}) {
-        cases.push_back({checkpoint, name, std::string(set.name)});
-      }
-    }
+    const auto add = [&](const Checkpoint& checkpoint, std::initializer_list<const char*> names) {
+      for (const char* name : names) cases.push_back({checkpoint, name, std::string(set.name)});
+    };
+    for (const Checkpoint& checkpoint : {kDense, kDenseWide})
+      add(checkpoint, {"text", "text-long", "image", "two-images"});
+    for (const Checkpoint& checkpoint : {kQwen3Vl, kQwen3VlMoe})
+      add(checkpoint, {"text", "text-long", "image", "two-images", "video", "mixed"});
   }
   return cases;
 }
