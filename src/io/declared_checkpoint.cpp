@@ -14,10 +14,6 @@ namespace {
 // matrix, which kernels that only count never read.
 constexpr std::size_t kZeroBytes = std::size_t{64} << 20U;
 
-bool is_float32(std::string_view name) {
-  return name.ends_with(".A_log") || name.ends_with("linear_attn.norm.weight");
-}
-
 class DeclaredCheckpoint final : public Checkpoint {
  public:
   DeclaredCheckpoint(std::string directory, std::vector<std::string> absent)
@@ -41,7 +37,7 @@ class DeclaredCheckpoint final : public Checkpoint {
     if (absent_.contains(name)) return std::nullopt;
     const std::scoped_lock lock(mutex_);
     const std::string& stored = *declared_.emplace(name).first;
-    const DType dtype = is_float32(name) ? DType::f32 : DType::bf16;
+    const DType dtype = published_as_float32(name) ? DType::f32 : DType::bf16;
     return StoredTensor{
         stored, dtype, expected, zeros_.data(), expected.elements() * dtype_size(dtype), "no file"};
   }
@@ -55,6 +51,10 @@ class DeclaredCheckpoint final : public Checkpoint {
 };
 
 }  // namespace
+
+bool published_as_float32(std::string_view name) {
+  return name.ends_with(".A_log") || name.ends_with("linear_attn.norm.weight");
+}
 
 std::shared_ptr<const Checkpoint> declared_checkpoint(std::string directory,
                                                       std::vector<std::string> absent) {
