@@ -35,11 +35,12 @@ struct Request {
   std::string_view model = "qwen3.5-9b";
   Mode mode = Mode::image;
   std::int64_t height = kDefaultSide, width = kDefaultSide;  ///< 1 to kMaxSide, in pixels
-  std::optional<std::int64_t> frames;                        ///< of a clip; unset: kDefaultFrames
-  std::optional<std::int64_t> budget_tokens;                 ///< Qwen, image: max_pixels / 1024
-  std::optional<std::int64_t> soft_token_budget;             ///< Gemma: one of kSoftTokenBudgets
-  std::optional<std::int64_t> min_pixels, max_pixels;  ///< Qwen: instead of the published limits
-  bool cap_pixels_per_frame = false;                   ///< Qwen, video
+  std::optional<std::int64_t> frames{};                      ///< of a clip; unset: kDefaultFrames
+  std::optional<std::int64_t> budget_tokens{};               ///< Qwen, image: max_pixels / 1024
+  std::optional<std::int64_t> soft_token_budget{};           ///< Gemma: one of kSoftTokenBudgets
+  std::optional<std::int64_t> min_pixels{},
+      max_pixels{};                   ///< Qwen: instead of the published limits
+  bool cap_pixels_per_frame = false;  ///< Qwen, video
 };
 
 /// Shape of an array, outermost axis first.
