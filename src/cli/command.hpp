@@ -93,7 +93,8 @@ class Command {
   Command& option(const std::string& names_and_value, T& target, std::string help,
                   Range range = {});
 
-  /// An option that takes one of a few words.
+  /// An option that takes one of a few words; with a value in brackets ("--cap [on|off]") it may
+  /// stand alone, which means "true".
   template <class T>
   Command& choice(const std::string& names_and_value, T& target,
                   std::vector<std::pair<std::string, std::type_identity_t<T>>> words,

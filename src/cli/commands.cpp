@@ -11,6 +11,7 @@ std::vector<Command> all_commands() {
   commands.push_back(tokenize_command());
   commands.push_back(render_command());
   commands.push_back(pixels_command());
+  commands.push_back(calc_command());
   commands.push_back(parity_command());
   commands.push_back(models_command());
   commands.push_back(version_command());

@@ -14,6 +14,7 @@ Command prompt_command();
 Command tokenize_command();
 Command render_command();
 Command pixels_command();
+Command calc_command();
 Command parity_command();
 Command models_command();
 Command version_command();

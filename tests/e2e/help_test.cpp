@@ -7,8 +7,8 @@
 namespace sightline::e2e {
 namespace {
 
-const std::vector<std::string> kCommands{"run",    "chat",   "prompt", "tokenize",
-                                         "render", "pixels", "parity", "version"};
+const std::vector<std::string> kCommands{"run",    "chat", "prompt", "tokenize", "render",
+                                         "pixels", "calc", "parity", "version"};
 
 std::size_t widest(const std::string& text) {
   std::size_t widest = 0, begin = 0;
