@@ -69,11 +69,13 @@ def main():
         mark = CACHE / fingerprint(entry, depends.get(entry.get("output", ""), []), fixed)
         if not mark.exists():
             todo.append((entry, mark))
+    complaints = 0
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
-        results = list(pool.map(lambda item: check(build, *item), todo))
-    complaints = [text for text in results if text]
-    print("\n".join(complaints))
-    print(f"clang-tidy: {total} files, {len(todo)} checked, {len(complaints)} with complaints")
+        for text in pool.map(lambda item: check(build, *item), todo):
+            if text:
+                complaints += 1
+                print(text, flush=True)
+    print(f"clang-tidy: {total} files, {len(todo)} checked, {complaints} with complaints")
     return 1 if complaints else 0
 
 
