@@ -23,7 +23,13 @@ struct EventTensor {
   DType dtype = DType::f32;
   Shape shape;
   std::optional<trace::Statistics> statistics;  ///< when asked for
+  std::optional<trace::Maps> maps;              ///< when asked for
 };
+
+/// "int64", "float32": torch's names of element types.
+std::string_view dtype_text(DType dtype);
+/// "(1, 80, 2048)", "(80,)".
+std::string shape_text(const Shape& shape);
 
 /// One module call, or one operation inside a module (kind `op`).
 struct Event {
@@ -35,10 +41,13 @@ struct Event {
   std::int64_t call = 0;                ///< how many calls this path had before
   std::source_location caller, callee;  ///< the line of the call; the module's function
   std::vector<EventTensor> inputs, inner, outputs;
-  double start_us = 0, duration_us = 0;  ///< since the first event; including nested calls
-  kernels::Work work;                    ///< including nested calls; zero without a tally
+  /// Since the first event; including nested calls, without the time that recording takes.
+  double start_us = 0, duration_us = 0;
+  kernels::Work work;  ///< including nested calls; zero without a tally
 
-  /// "path", for further calls "path#k": the key of trace files without its prefix.
+  /// "path", of an operation "path.class_name".
+  [[nodiscard]] std::string name() const;
+  /// name(), for further calls "name#k": the key of trace files without its prefix.
   [[nodiscard]] std::string key() const;
 };
 
@@ -51,6 +60,7 @@ class EventRecorder final : public Trace {
     const kernels::Tally* tally = nullptr;   ///< the run's tally, to attribute work
     std::function<void(const Event&)> left;  ///< called for every finished event
     Trace* also = nullptr;                   ///< receives every call too
+    bool maps = false;                       ///< with statistics: histograms and row norms too
   };
 
   explicit EventRecorder(Options options) : options_(std::move(options)) {}
@@ -67,7 +77,7 @@ class EventRecorder final : public Trace {
   [[nodiscard]] Events take();
 
  private:
-  [[nodiscard]] double now_us();
+  class Watching;  // the time of a callback, which is no time of the run
   [[nodiscard]] EventTensor seen(const TensorRef& tensor) const;
   Event& open() { return events_[static_cast<std::size_t>(open_.back().event)]; }
 
@@ -80,6 +90,7 @@ class EventRecorder final : public Trace {
   std::vector<Open> open_;  // calls that have not been left
   std::unordered_map<std::string, std::int64_t> calls_;
   std::optional<std::chrono::steady_clock::time_point> start_;
+  double recording_us_ = 0;  // spent in callbacks so far
 };
 
 /// Which part of a model a module belongs to, by its path.

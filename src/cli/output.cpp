@@ -43,7 +43,7 @@ Output::Output(int out_fd, int error_fd, bool json)
       json_(json),
       out_terminal_(isatty(out_fd) == 1),
       error_terminal_(isatty(error_fd) == 1),
-      colour_(error_terminal_ && colour_wanted()) {}
+      colour_wanted_(colour_wanted()) {}
 
 void Output::write(std::string_view text) {
   kept_ += text;
@@ -74,7 +74,8 @@ void Output::notice(std::string_view text) {
 
 void Output::dimmed(std::string_view text) {
   if (text.empty()) return;
-  notice(colour_ ? fmt::format("{}{}{}", kDim, text, kPlain) : std::string(text));
+  notice(error_terminal_ && colour_wanted_ ? fmt::format("{}{}{}", kDim, text, kPlain)
+                                           : std::string(text));
 }
 
 void Output::progress(std::string_view text) {

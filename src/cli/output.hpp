@@ -25,6 +25,8 @@ class Output {
   [[nodiscard]] bool json() const { return json_; }
   /// Standard output is a terminal.
   [[nodiscard]] bool answers_to_terminal() const { return out_terminal_; }
+  /// Standard output may be coloured: a terminal, and nobody asked for none (NO_COLOR, TERM=dumb).
+  [[nodiscard]] bool answers_in_colour() const { return out_terminal_ && colour_wanted_; }
   /// Standard error is a terminal: progress and reasoning are shown.
   [[nodiscard]] bool shows_progress() const { return error_terminal_; }
 
@@ -47,7 +49,7 @@ class Output {
   void write_error(std::string_view text) const;
 
   int out_fd_, error_fd_;
-  bool json_, out_terminal_, error_terminal_, colour_;
+  bool json_, out_terminal_, error_terminal_, colour_wanted_;
   bool progress_shown_ = false;
   std::string kept_;
 };

@@ -1,0 +1,271 @@
+// The audit of a question through the binary: trace, merge, hidden, diff. Protects: the values that
+// the reference's audit of the 2B model shows; tables that fit; files that can be compared; and one
+// clear line for everything that is wrong with what was asked.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "binary.hpp"
+#include "cli/table.hpp"
+#include "io/safetensors.hpp"
+
+namespace sightline::e2e {
+namespace {
+
+using io::Json;
+
+const Json& at(const Json& json, std::initializer_list<const char*> path) {
+  const Json* value = &json;
+  for (const char* key : path) {
+    const Json* member = value->find(key);
+    if (member == nullptr) {
+      static const Json kNothing;
+      ADD_FAILURE() << "no " << key << " in " << io::to_json_text(*value).substr(0, 400);
+      return kNothing;
+    }
+    value = member;
+  }
+  return *value;
+}
+
+Json shapes(const Json& tensors) {
+  Json list = Json::array();
+  for (const Json& tensor : tensors.as_array()) list.push(*tensor.find("shape"));
+  return list;
+}
+
+/// Rows first..last of the expectation, one object a call, in the form of reduced().
+std::vector<Json> expanded(const Json& rows) {
+  std::vector<Json> list;
+  for (const Json& row : rows.as_array()) {
+    const std::int64_t first = at(row, {"first"}).as_int();
+    for (std::int64_t i = first; i <= at(row, {"last"}).as_int(); ++i) {
+      const Json& params = at(row, {"params"});
+      const auto& cycle = params.is_array() ? params.as_array() : Json::Array{params};
+      std::string name = at(row, {"name"}).as_string();
+      if (const auto place = name.find("{}"); place != std::string::npos)
+        name.replace(place, 2, std::to_string(i - first));
+      list.push_back(
+          Json::Object{{"i", i},
+                       {"kind", at(row, {"kind"})},
+                       {"name", name},
+                       {"class", at(row, {"class"})},
+                       {"in", at(row, {"in"})},
+                       {"out", Json::Array{at(row, {"out"})}},
+                       {"params", cycle[static_cast<std::size_t>(i - first) % cycle.size()]},
+                       {"tied", row.find("tied") != nullptr}});
+    }
+  }
+  return list;
+}
+
+std::vector<Json> reduced(const Json& events) {
+  std::vector<Json> list;
+  for (const Json& event : events.as_array()) {
+    list.push_back(Json::Object{{"i", at(event, {"i"})},
+                                {"kind", at(event, {"kind"})},
+                                {"name", at(event, {"name"})},
+                                {"class", at(event, {"class"})},
+                                {"in", shapes(at(event, {"in"}))},
+                                {"out", shapes(at(event, {"out"}))},
+                                {"params", at(event, {"params"})},
+                                {"tied", event.find("tied") != nullptr}});
+  }
+  return list;
+}
+
+void expect_equal(const std::vector<Json>& found, const std::vector<Json>& expected) {
+  ASSERT_EQ(found.size(), expected.size());
+  for (std::size_t i = 0; i < found.size(); ++i)
+    EXPECT_EQ(io::to_json_text(found[i]), io::to_json_text(expected[i]));
+}
+
+TEST(Trace, ShapesOfTheTwoBillionModel) {
+  const Json expected = io::read_json_file(data("audit/qwen3.5-2b.json"));
+  for (const char* level : {"root", "stages"}) {
+    const Finished done =
+        sightline({"trace", "qwen3.5-2b", "--shapes-only", "--level", level, "--json"});
+    ASSERT_EQ(done.code, 0) << done.err;
+    const Json document = done.json();
+    EXPECT_EQ(at(document, {"inputs"}), at(expected, {"inputs"}));
+    EXPECT_EQ(at(document, {"edges"}), at(expected, {"edges"}));
+    expect_equal(reduced(at(document, {"events"})), expanded(at(expected, {level})));
+    for (const auto& [key, value] : at(expected, {"proof"}).as_object())
+      EXPECT_EQ(at(document, {"proof", key.c_str()}), value) << key;
+    EXPECT_EQ(at(document, {"totals", "parameters"}), at(expected, {"totals", "parameters"}));
+  }
+}
+
+TEST(Trace, ShapesFromAConfigurationAlone) {
+  const Folder folder;
+  folder.link("models/dense/config.json", "config.json");
+  const Finished done = sightline({"trace", folder.path(), "--shapes-only", "--picture", "100x60",
+                                   "--picture", "64x64", "--tokens", "9", "--json"});
+  ASSERT_EQ(done.code, 0) << done.err;
+  EXPECT_EQ(at(done.json(), {"prompt_tokens"}).as_int(),
+            at(done.json(), {"visual_tokens"}).as_int() + 9);
+  EXPECT_EQ(at(done.json(), {"inputs"}).as_array().back().find("shape")->as_array()[0].as_int(), 2);
+}
+
+void expect_fits(const Finished& done) {
+  ASSERT_EQ(done.code, 0) << done.err;
+  EXPECT_EQ(done.out.find('\x1b'), std::string::npos);  // not a terminal
+  for (const std::string& line : done.lines()) EXPECT_LE(cli::display_width(line), 100U) << line;
+}
+
+TEST(Trace, TablesFit) {
+  for (const char* level : {"root", "stages", "all"}) {
+    expect_fits(sightline({"trace", "qwen3.5-2b", "--shapes-only", "--level", level}));
+    expect_fits(sightline({"trace", "qwen3.5-9b", "--shapes-only", "--level", level, "--full"}));
+  }
+  const Finished table = sightline({"trace", "qwen3.5-2b", "--shapes-only"});
+  EXPECT_NE(table.out.find("03-26  vision  model.visual.blocks.0-23 "), std::string::npos)
+      << table.out;
+  EXPECT_NE(table.out.find("302,309,376"), std::string::npos) << table.out;
+}
+
+class Asked : public testing::Test {
+ protected:
+  Asked() {
+    write_checkpoint(folder);
+    std::filesystem::copy(data("images/red-64.png"), folder.path("\xe7\xba\xa2\xe8\x89\xb2.png"));
+  }
+  /// The command with the checkpoint and the picture.
+  Finished ask(const std::string& command, const std::vector<std::string>& more = {}) {
+    std::vector<std::string> arguments{command, folder.path(), "-i",
+                                       folder.path("\xe7\xba\xa2\xe8\x89\xb2.png"), "color?"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return sightline(arguments);
+  }
+  Folder folder;
+};
+
+TEST_F(Asked, TraceHasEverythingOfTheSchema) {
+  const Finished done = ask("trace", {"--json", "--maps"});
+  ASSERT_EQ(done.code, 0) << done.err;
+  const Json document = done.json();
+  EXPECT_EQ(at(document, {"schema"}).as_int(), 1);
+  EXPECT_TRUE(at(document, {"proof", "ok"}).as_bool());
+  EXPECT_EQ(at(document, {"edges"}).as_array().size(), 4U);
+  EXPECT_TRUE(at(document, {"first_non_finite"}).is_null());
+  EXPECT_EQ(at(document, {"tokens"}).as_array().size(),
+            static_cast<std::size_t>(at(document, {"prompt_tokens"}).as_int()));
+  EXPECT_EQ(at(document, {"positions"}).as_array().size(), 3U);
+  std::int64_t flops = 0;
+  for (const Json& event : at(document, {"events"}).as_array()) {
+    for (const char* key : {"t_us", "dur_us", "kind", "name", "class", "in", "out", "params"})
+      EXPECT_NE(event.find(key), nullptr) << key;
+    for (const char* key : {"min", "max", "mean", "std", "l2", "nan", "inf"})
+      EXPECT_NE(at(event, {"stats"}).find(key), nullptr) << key;
+    const Json& out = at(event, {"out"}).as_array()[0];
+    EXPECT_EQ(at(out, {"histogram", "counts"}).as_array().size(), 64U);
+    EXPECT_FALSE(at(out, {"row_norms", "u8"}).as_string().empty());
+    flops += at(event, {"flops"}).as_int();
+  }
+  // The stages are the whole, but for the tower's position embedding.
+  EXPECT_LE(flops, at(document, {"totals", "flops"}).as_int());
+  EXPECT_GT(flops, at(document, {"totals", "flops"}).as_int() * 9 / 10);
+}
+
+TEST_F(Asked, EveryTableFitsAndSaysOk) {
+  const Finished trace = ask("trace", {"--level", "all", "--values"});
+  expect_fits(trace);
+  std::size_t oks = 0;
+  for (const std::string& line : trace.lines())
+    oks += line.starts_with("merge ") && line.ends_with("OK") ? 1 : 0;
+  EXPECT_EQ(oks, 4U) << trace.out;
+  EXPECT_NE(trace.out.find("non-finite  none"), std::string::npos) << trace.out;
+  expect_fits(ask("merge"));
+  expect_fits(ask("hidden"));
+  EXPECT_EQ(ask("trace", {"--md"}).out.rfind("## Inputs\n\n| call |", 0), 0U);
+}
+
+TEST_F(Asked, MergeAndHiddenProveThemselves) {
+  const Finished merge = ask("merge", {"--json"});
+  ASSERT_EQ(merge.code, 0) << merge.err;
+  EXPECT_EQ(at(merge.json(), {"proof", "image_count"}).as_int(), 64);
+  EXPECT_EQ(at(merge.json(), {"proof", "runs"}).as_array().size(), 1U);
+  EXPECT_EQ(at(merge.json(), {"proof", "visual", "sha256"}).as_string().size(), 64U);
+  EXPECT_EQ(at(merge.json(), {"rope_delta"}).as_int(), -56);
+  const Finished hidden = ask("hidden", {"--json"});
+  ASSERT_EQ(hidden.code, 0) << hidden.err;
+  EXPECT_FALSE(at(hidden.json(), {"same_tensor"}).as_bool());
+  EXPECT_EQ(at(hidden.json(), {"states"}).as_array().size(), 6U);
+}
+
+TEST_F(Asked, CapturesAreSelectedSavedAndCompared) {
+  const std::string all = folder.path("all.safetensors"), some = folder.path("some.safetensors");
+  ASSERT_EQ(ask("trace", {"--save", all}).code, 0);
+  const Finished selected = ask("trace", {"--save", some, "--select", "*.layers.0.mlp", "--select",
+                                          "model.visual.merger|in", "--select", "model.visual|*"});
+  ASSERT_EQ(selected.code, 0) << selected.err;
+  std::vector<std::string> keys;
+  for (const io::TensorEntry& entry : io::SafetensorsFile(some).entries())
+    keys.push_back(entry.name);
+  EXPECT_EQ(keys, (std::vector<std::string>{"trace/model.visual|in", "trace/model.visual|grid_thw",
+                                            "trace/model.visual.merger|in",
+                                            "trace/model.visual|pooler_output",
+                                            "trace/model.language_model.layers.0.mlp"}));
+  const Finished same = sightline({"diff", all, all, "--tolerance", "0"});
+  EXPECT_EQ(same.code, 0) << same.err;
+  EXPECT_NE(same.out.find("no divergence"), std::string::npos);
+  // Another picture is another run from the tower on.
+  const std::string other = folder.path("other.safetensors");
+  const std::string picture = write_picture(folder, "plain.png", 64, 64);
+  ASSERT_EQ(sightline({"trace", folder.path(), "-i", picture, "color?", "--save", other}).code, 0);
+  const Finished differs = sightline({"diff", all, other, "--json"});
+  EXPECT_EQ(differs.code, 1);
+  EXPECT_EQ(at(differs.json(), {"first_divergence"}).as_string(), "model.visual.patch_embed.proj");
+}
+
+struct Wrong {
+  std::vector<std::string> arguments;
+  int code;
+  const char* says;
+};
+
+class WrongRequests : public testing::TestWithParam<Wrong> {};
+
+TEST_P(WrongRequests, AreOneLine) {
+  const Finished done = sightline(GetParam().arguments);
+  EXPECT_EQ(done.code, GetParam().code) << done.err;
+  EXPECT_NE(done.err.find(GetParam().says), std::string::npos) << done.err;
+  EXPECT_EQ(std::count(done.err.begin(), done.err.end(), '\n'), 1) << done.err;
+  EXPECT_EQ(done.out, "");
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Audit, WrongRequests,
+    testing::Values(
+        Wrong{{"trace", "qwen3.5-2b", "--shapes-only", "--level", "most"}, 2, "root, stages, all"},
+        Wrong{{"trace", "qwen3.5-2b", "hello"}, 2, "--shapes-only"},
+        Wrong{{"trace", "qwen3.5-2b", "--shapes-only", "hello"}, 2, "not a question"},
+        Wrong{{"trace", "qwen3.5-2b", "--shapes-only", "--picture", "64"}, 2, "WIDTHxHEIGHT"},
+        Wrong{{"trace", "qwen3.5-2b", "--shapes-only", "--picture", "8x2000"}, 3, "longest side"},
+        Wrong{{"trace", "qwen3.5-2b", "--shapes-only", "--save", "x"}, 2, "--save"},
+        Wrong{{"trace", "no-such-model", "--shapes-only"}, 2, "sightline models"},
+        Wrong{{"diff", "no-such-file", "other"}, 3, "no-such-file"},
+        Wrong{{"diff", data("models/dense/config.json"), data("models/dense/config.json")},
+              4,
+              "config.json"},
+        Wrong{{"diff", data("models/dense/model.safetensors"),
+               data("models/dense/cases/image.safetensors")},
+              3,
+              "keys in common"}));
+
+TEST_F(Asked, WrongOptionsAreOneLine) {
+  const auto expect = [&](const Finished& done, int code, const char* says) {
+    EXPECT_EQ(done.code, code) << done.err;
+    EXPECT_NE(done.err.find(says), std::string::npos) << done.err;
+    EXPECT_EQ(std::count(done.err.begin(), done.err.end(), '\n'), 1) << done.err;
+  };
+  expect(ask("trace", {"--select", "x"}), 2, "--save");
+  expect(ask("trace", {"--save", folder.path("c"), "--select", "no*such"}), 2, "no*such");
+  EXPECT_FALSE(std::filesystem::exists(folder.path("c")));
+  expect(ask("trace", {"--save", folder.path("missing/c")}), 3, "missing/c");
+  expect(sightline({"merge", folder.path(), "hello"}), 2, "picture");
+}
+
+}  // namespace
+}  // namespace sightline::e2e
