@@ -13,6 +13,10 @@ std::vector<Command> all_commands() {
   commands.push_back(pixels_command());
   commands.push_back(calc_command());
   commands.push_back(parity_command());
+  commands.push_back(trace_command());
+  commands.push_back(merge_command());
+  commands.push_back(hidden_command());
+  commands.push_back(diff_command());
   commands.push_back(models_command());
   commands.push_back(version_command());
   return commands;

@@ -16,6 +16,10 @@ Command render_command();
 Command pixels_command();
 Command calc_command();
 Command parity_command();
+Command trace_command();
+Command merge_command();
+Command hidden_command();
+Command diff_command();
 Command models_command();
 Command version_command();
 
