@@ -37,6 +37,18 @@ std::int64_t visual_tokens(const model::ModelInfo& info, const std::vector<nn::G
   return patches / (info.spatial_merge_size * info.spatial_merge_size);
 }
 
+/// Where the prompt has the rows of pictures, for models that add to them between layers.
+std::vector<model::FeatureRows> features_of(const model::ModelInfo& info, Arena& arena,
+                                            const std::vector<std::int32_t>& ids) {
+  std::vector<model::FeatureRows> all;
+  for (const std::int32_t id : {info.image_token_id, info.video_token_id}) {
+    const auto rows = std::count(ids.begin(), ids.end(), id);
+    const auto runs = model::feature_runs(ids, id, arena.matrix(rows, info.feature_width()));
+    all.insert(all.end(), runs.begin(), runs.end());
+  }
+  return all;
+}
+
 nn::Positions positions_of(const model::ModelInfo& info, const std::vector<std::int32_t>& ids,
                            const PromptShape& prompt) {
   nn::Positions positions;
@@ -98,9 +110,11 @@ RunCost count_run(const model::VisionLanguageModel& model, const PromptShape& pr
       const ArenaScope scope(run.arena);
       const auto visual = inputs(info, run.arena, {grid});
       model.encode(run.pass, visual,
-                   run.arena.matrix(visual_tokens(info, {grid}), info.hidden_size));
+                   run.arena.matrix(visual_tokens(info, {grid}), info.feature_width()));
     }
   }
+  Arena stored(Arena::Kind::addresses);  // features outlive the runs: no scratch of theirs
+  const std::vector<model::FeatureRows> features = features_of(info, stored, ids);
   cost.encode = run.tally.work;
   // 2. The prompt, piece by piece; logits of its last row.
   model::Cache cache = model.new_cache(precision);
@@ -110,7 +124,10 @@ RunCost count_run(const model::VisionLanguageModel& model, const PromptShape& pr
     const std::vector<std::int32_t> part(static_cast<std::size_t>(count), 0);
     model.embed(run.pass, part, rows);
     const std::int64_t wanted = count - 1;
-    model::Segment segment{&cache, 0, count, &positions, first, kind, {}, nullptr};
+    const auto here = kind == model::RowKind::prompt
+                          ? model::features_within(features, first, count)
+                          : std::vector<model::FeatureRows>{};
+    model::Segment segment{&cache, 0, count, &positions, first, kind, {}, nullptr, here};
     model::ForwardResult result;
     if (last) {
       segment.wanted = {&wanted, 1};
