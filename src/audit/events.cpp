@@ -46,6 +46,12 @@ std::string shape_text(const Shape& shape) {
   return text + ")";
 }
 
+std::string_view source_file(const std::source_location& where) {
+  const std::string_view file = where.file_name();
+  const std::size_t place = file.rfind("src/");
+  return place == std::string_view::npos ? file : file.substr(place);
+}
+
 std::string Event::name() const { return operation ? path + "." + class_name : path; }
 
 std::string Event::key() const { return call == 0 ? name() : name() + "#" + std::to_string(call); }

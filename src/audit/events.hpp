@@ -30,6 +30,9 @@ struct EventTensor {
 std::string_view dtype_text(DType dtype);
 /// "(1, 80, 2048)", "(80,)".
 std::string shape_text(const Shape& shape);
+/// The file of a place in the engine's code from its folder src on, however it was compiled:
+/// "src/qwen3_5/model.cpp".
+std::string_view source_file(const std::source_location& where);
 
 /// One module call, or one operation inside a module (kind `op`).
 struct Event {

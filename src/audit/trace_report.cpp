@@ -49,7 +49,7 @@ io::Json tensors_json(const std::vector<EventTensor>& tensors) {
 }
 
 io::Json caller_json(const std::source_location& where) {
-  return io::Json::Object{{"file", where.file_name()},
+  return io::Json::Object{{"file", source_file(where)},
                           {"line", static_cast<std::int64_t>(where.line())},
                           {"function", where.function_name()}};
 }
