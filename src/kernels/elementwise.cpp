@@ -1,6 +1,8 @@
 // Row-wise operations: rows to threads, each row to the table.
 #include "kernels/elementwise.hpp"
 
+#include <cmath>
+
 #include "kernels/row_blocks.hpp"
 #include "kernels/table.hpp"
 
@@ -66,6 +68,16 @@ void add_scaled_rows(Compute& compute, ConstView x, const float* scale, const st
     const float* from = x.row(r);
     float* into = y.row(to[r]);
     for (std::int64_t c = 0; c < x.cols; ++c) into[c] += scale[r] * from[c];
+  });
+}
+
+void add_gated(Compute& compute, ConstView gate, ConstView x, View y) noexcept {
+  if (compute.count(row_work(x, 2 * kAdd, 2))) return;
+  each_row(compute, x.rows, x.cols, [&](std::int64_t r) {
+    const float* from = x.row(r);
+    float* into = y.row(r);
+    const float share = 1.0F / (1.0F + std::exp(-gate.row(r)[0]));
+    for (std::int64_t c = 0; c < x.cols; ++c) into[c] += share * from[c];
   });
 }
 

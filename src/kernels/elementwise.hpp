@@ -27,6 +27,8 @@ void add(Compute& compute, ConstView a, ConstView b, View y) noexcept;  ///< y =
 /// y[to[r]] += scale[r] · x[r] for every row r of x; the target rows are all different.
 void add_scaled_rows(Compute& compute, ConstView x, const float* scale, const std::int64_t* to,
                      View y) noexcept;
+/// y += sigmoid(gate) · x with one gate a row: gate (rows, 1), x and y (rows, cols).
+void add_gated(Compute& compute, ConstView gate, ConstView x, View y) noexcept;
 void silu_mul(Compute& compute, ConstView gate, ConstView up,
               View y) noexcept;  ///< y = silu(gate) · up
 void sigmoid_mul(Compute& compute, ConstView gate, ConstView x,

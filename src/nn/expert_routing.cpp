@@ -1,8 +1,11 @@
-// Choosing and grouping (expert_routing.hpp).
+// Choosing, grouping and adding up (expert_routing.hpp).
 #include "nn/expert_routing.hpp"
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
+
+#include "kernels/elementwise.hpp"
 
 namespace sightline::nn {
 namespace {
@@ -15,6 +18,19 @@ std::size_t next_choice(const float* logits, const std::vector<bool>& taken) {
     if (!taken[e] && (best == taken.size() || logits[e] > logits[best])) best = e;
   }
   return best;
+}
+
+void clear(Pass& pass, View y) {
+  for (std::int64_t r = 0; r < y.rows && !pass.counts_only(); ++r)
+    std::fill(y.row(r), y.row(r) + y.cols, 0.0F);
+}
+
+// The rows of a group side by side.
+void gather(Pass& pass, ConstView x, const ExpertGroup& group, View rows) {
+  for (std::int64_t r = 0; r < rows.rows && !pass.counts_only(); ++r) {
+    std::memcpy(rows.row(r), x.row(group.rows[static_cast<std::size_t>(r)]),
+                static_cast<std::size_t>(x.cols) * sizeof(float));
+  }
 }
 
 }  // namespace
@@ -65,6 +81,29 @@ std::vector<ExpertGroup> group_by_expert(const Routing& routing, std::int64_t ex
   }
   std::erase_if(all, [](const ExpertGroup& group) { return group.rows.empty(); });
   return all;
+}
+
+void show_routing(Span& span, const Routing& routing) {
+  if (!span.tracing()) return;
+  const std::vector<std::int64_t> experts(routing.experts.begin(), routing.experts.end());
+  const Shape shape{routing.rows, routing.top_k};
+  span.in(TensorRef{"top_k_index", DType::i64, shape,
+                    reinterpret_cast<const std::byte*>(experts.data()), routing.top_k});
+  span.in(TensorRef{"top_k_weights", DType::f32, shape,
+                    reinterpret_cast<const std::byte*>(routing.weights.data()), routing.top_k});
+}
+
+void mix_experts(Pass& pass, ConstView x, const Routing& routing, std::int64_t experts,
+                 const ExpertFn& expert, View y) {
+  clear(pass, y);
+  for (const ExpertGroup& group : group_by_expert(routing, experts)) {
+    const ArenaScope scope(pass.arena);
+    const View rows = pass.arena.matrix(static_cast<std::int64_t>(group.rows.size()), x.cols);
+    gather(pass, x, group, rows);
+    expert(group.expert, rows);
+    kernels::add_scaled_rows(pass, rows, group.weights.data(), group.rows.data(), y);
+    pass.poll();
+  }
 }
 
 }  // namespace sightline::nn

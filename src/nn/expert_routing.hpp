@@ -1,8 +1,9 @@
-// Which experts a token goes to, and which tokens an expert gets: the part of a mixture of experts
-// that has no weights. Plain functions on plain data, one thread.
+// Which experts a token goes to, which tokens an expert gets, and the sum of what the experts make
+// of a token: the part of a mixture of experts that has no weights.
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "nn/pass.hpp"
@@ -34,5 +35,18 @@ struct ExpertGroup {
 /// The experts that got any row, ascending: added in this order, a row's sum does not depend on its
 /// company.
 std::vector<ExpertGroup> group_by_expert(const Routing& routing, std::int64_t experts);
+
+/// Shows a routing as inputs of a module: top_k_index and top_k_weights, (rows, top_k).
+void show_routing(Span& span, const Routing& routing);
+
+/// What one expert makes of its rows (rows, width), in place.
+using ExpertFn = std::function<void(std::int64_t expert, View rows)>;
+
+/// y[t] = Σ weight · expert(x[t]) over the chosen experts of every row, in ascending order; x and y
+/// (T, width), may not overlap. The rows of an expert are gathered, so that it is called once, and
+/// experts without rows are not. Scratch: the rows of one expert at a time. Throws Error(cancelled)
+/// between experts.
+void mix_experts(Pass& pass, ConstView x, const Routing& routing, std::int64_t experts,
+                 const ExpertFn& expert, View y);
 
 }  // namespace sightline::nn

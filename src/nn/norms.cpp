@@ -7,8 +7,9 @@
 
 namespace sightline::nn {
 
-RmsNorm RmsNorm::load(const io::Loader& loader, std::int64_t width, double eps) {
-  return {loader.site("Qwen3_5RMSNorm", fmt::format("({},), eps={}", width, eps)),
+RmsNorm RmsNorm::load(const io::Loader& loader, std::int64_t width, double eps,
+                      std::string_view kind) {
+  return {loader.site(kind, fmt::format("({},), eps={}", width, eps)),
           loader.values("weight", Shape{width}), static_cast<float>(eps)};
 }
 
@@ -24,9 +25,9 @@ void RmsNorm::operator()(Pass& pass, ConstView x, View y, std::int64_t heads,
   span.out(shown(y), heads);
 }
 
-RmsNormGated RmsNormGated::load(const io::Loader& loader, std::int64_t width, double eps) {
-  return {loader.site("Qwen3_5RMSNormGated"), loader.values("weight", Shape{width}),
-          static_cast<float>(eps)};
+RmsNormGated RmsNormGated::load(const io::Loader& loader, std::int64_t width, double eps,
+                                std::string_view kind) {
+  return {loader.site(kind), loader.values("weight", Shape{width}), static_cast<float>(eps)};
 }
 
 void RmsNormGated::operator()(Pass& pass, ConstView x, ConstView gate, View y,

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 #include <vector>
 
 #include "io/checkpoint.hpp"
@@ -13,7 +14,9 @@ namespace sightline::nn {
 /// y = x̂ · (1 + weight), x̂ = x · rsqrt(mean(x²) + eps). HF: Qwen3_5RMSNorm (weights are stored
 /// around zero).
 struct RmsNorm {
-  static RmsNorm load(const io::Loader& loader, std::int64_t width, double eps);
+  /// `kind` is transformers' class.
+  static RmsNorm load(const io::Loader& loader, std::int64_t width, double eps,
+                      std::string_view kind);
   /// x and y (rows, width); in place is allowed. `heads` > 0 only changes how a trace shows the
   /// shape: rows are then (token, head) pairs of dense matrices.
   void operator()(Pass& pass, ConstView x, View y, std::int64_t heads = 0,
@@ -26,7 +29,9 @@ struct RmsNorm {
 
 /// y = weight · x̂ · silu(gate), per group of `width` columns. HF: Qwen3_5RMSNormGated.
 struct RmsNormGated {
-  static RmsNormGated load(const io::Loader& loader, std::int64_t width, double eps);
+  /// `kind` is transformers' class.
+  static RmsNormGated load(const io::Loader& loader, std::int64_t width, double eps,
+                           std::string_view kind);
   /// x, gate, y (rows, heads · width).
   void operator()(Pass& pass, ConstView x, ConstView gate, View y,
                   const Where& where = Where::current()) const;

@@ -23,13 +23,15 @@ Attention Attention::load(const io::Loader& loader, const TextConfig& config) {
   const std::int64_t h = config.hidden_size, d = config.head_dim;
   const std::int64_t q = config.num_attention_heads * d, kv = config.num_key_value_heads * d;
   Attention attention;
-  attention.site = loader.site("Qwen3_5Attention");
+  attention.site = loader.site(config.class_name("Attention"));
   attention.q_proj = nn::Linear::load(loader.at("q_proj"), 2 * q, h);
   attention.k_proj = nn::Linear::load(loader.at("k_proj"), kv, h);
   attention.v_proj = nn::Linear::load(loader.at("v_proj"), kv, h);
   attention.o_proj = nn::Linear::load(loader.at("o_proj"), h, q);
-  attention.q_norm = nn::RmsNorm::load(loader.at("q_norm"), d, config.rms_norm_eps);
-  attention.k_norm = nn::RmsNorm::load(loader.at("k_norm"), d, config.rms_norm_eps);
+  attention.q_norm =
+      nn::RmsNorm::load(loader.at("q_norm"), d, config.rms_norm_eps, config.class_name("RMSNorm"));
+  attention.k_norm =
+      nn::RmsNorm::load(loader.at("k_norm"), d, config.rms_norm_eps, config.class_name("RMSNorm"));
   attention.num_heads = config.num_attention_heads;
   attention.num_key_value_heads = config.num_key_value_heads;
   attention.head_dim = d;

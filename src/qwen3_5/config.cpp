@@ -9,12 +9,22 @@ namespace {
 
 using io::JsonReader;
 
-// Far above any published value (vocabulary 248,320; hidden 5,120; 94 layers), far below overflow
+// Far above any published value (vocabulary 248,320; hidden 5,120; 94 layers; 512 experts), far
+// below overflow
 // when multiplied.
 constexpr std::int64_t kMaxWidth = 1 << 20;
 constexpr std::int64_t kMaxVocabulary = 1 << 24;
 constexpr std::int64_t kMaxLayers = 4096;
+constexpr std::int64_t kMaxExperts = 1 << 16;
 constexpr std::int64_t kMaxPositions = std::int64_t{1} << 31;
+
+/// A model type of the family, and what transformers' classes are called for it.
+struct Family {
+  std::string_view model_type, class_prefix;
+  bool has_experts = false;
+};
+constexpr std::array kFamilies{Family{"qwen3_5", "Qwen3_5", false},
+                               Family{"qwen3_5_moe", "Qwen3_5Moe", true}};
 
 std::int64_t width(const JsonReader& object, std::string_view key) {
   return object.at(key).integer(1, kMaxWidth);
@@ -124,12 +134,30 @@ void check_text(const JsonReader& text, const TextConfig& config) {
   require_text(text, "hidden_act", "silu");
 }
 
-TextConfig parse_text(const JsonReader& text) {
-  require_text(text, "model_type", "qwen3_5_text");
+void parse_experts(const JsonReader& text, TextConfig& config) {
+  config.num_experts = text.at("num_experts").integer(1, kMaxExperts);
+  config.num_experts_per_tok = text.at("num_experts_per_tok").integer(1, config.num_experts);
+  config.moe_intermediate_size = width(text, "moe_intermediate_size");
+  config.shared_expert_intermediate_size = width(text, "shared_expert_intermediate_size");
+  if (text.has("norm_topk_prob") && !text.at("norm_topk_prob").boolean()) {
+    text.at("norm_topk_prob").fail("true (transformers always renormalises)", "false");
+  }
+  if (text.has("mlp_only_layers") && text.at("mlp_only_layers").size() != 0) {
+    text.at("mlp_only_layers").fail("[] (every layer has experts)", "a non-empty list");
+  }
+}
+
+TextConfig parse_text(const JsonReader& text, const Family& family) {
+  require_text(text, "model_type", std::string(family.model_type) + "_text");
   TextConfig config;
+  config.family = family.class_prefix;
   config.vocab_size = text.at("vocab_size").integer(1, kMaxVocabulary);
   config.hidden_size = width(text, "hidden_size");
-  config.intermediate_size = width(text, "intermediate_size");
+  if (family.has_experts) {
+    parse_experts(text, config);
+  } else {
+    config.intermediate_size = width(text, "intermediate_size");
+  }
   config.num_hidden_layers = text.at("num_hidden_layers").integer(1, kMaxLayers);
   config.num_attention_heads = width(text, "num_attention_heads");
   config.num_key_value_heads = width(text, "num_key_value_heads");
@@ -151,8 +179,13 @@ TextConfig parse_text(const JsonReader& text) {
   return config;
 }
 
-VisionConfig parse_vision(const JsonReader& vision, std::int64_t hidden_size) {
+VisionConfig parse_vision(const JsonReader& vision, const Family& family,
+                          std::int64_t hidden_size) {
+  // Files written before transformers gave the tower a type of its own repeat the model's.
+  if (!vision.has("model_type") || vision.at("model_type").string() != family.model_type)
+    require_text(vision, "model_type", std::string(family.model_type) + "_vision");
   VisionConfig config;
+  config.family = family.class_prefix;
   config.depth = vision.at("depth").integer(1, kMaxLayers);
   config.hidden_size = width(vision, "hidden_size");
   config.intermediate_size = width(vision, "intermediate_size");
@@ -189,29 +222,35 @@ VisionConfig parse_vision(const JsonReader& vision, std::int64_t hidden_size) {
   return config;
 }
 
+const Family& parse_family(const JsonReader& root, const std::string& file) {
+  const std::string found = root.at("model_type").string();
+  std::string expected;
+  for (const Family& family : kFamilies) {
+    if (found == family.model_type) return family;
+    expected += fmt::format("{}\"{}\"", expected.empty() ? "" : " or ", family.model_type);
+  }
+  throw Error(Code::unsupported_model,
+              fmt::format("{}: model_type: expected {}, found \"{}\"", file, expected, found),
+              {{"file", file}, {"path", "model_type"}, {"expected", expected}, {"found", found}});
+}
+
 }  // namespace
 
 nn::VisionShape VisionConfig::shape() const {
-  return {"Qwen3_5",           hidden_size, intermediate_size,  num_heads,      in_channels,
-          temporal_patch_size, patch_size,  spatial_merge_size, out_hidden_size};
+  return {family,     hidden_size,        intermediate_size,
+          num_heads,  in_channels,        temporal_patch_size,
+          patch_size, spatial_merge_size, out_hidden_size};
 }
 
 Config parse_config(const io::Json& json, const std::string& file) {
   const JsonReader root(json, file, "", Code::invalid_config);
   Config config;
-  config.model_type = root.at("model_type").string();
-  if (config.model_type != "qwen3_5") {
-    throw Error(
-        Code::unsupported_model,
-        fmt::format("{}: model_type: expected \"qwen3_5\", found \"{}\"", file, config.model_type),
-        {{"file", file},
-         {"path", "model_type"},
-         {"expected", "qwen3_5"},
-         {"found", config.model_type}});
-  }
-  config.text_config = parse_text(root.at("text_config"));
+  const Family& family = parse_family(root, file);
+  config.model_type = family.model_type;
+  config.text_config = parse_text(root.at("text_config"), family);
   if (root.has("vision_config"))
-    config.vision_config = parse_vision(root.at("vision_config"), config.text_config.hidden_size);
+    config.vision_config =
+        parse_vision(root.at("vision_config"), family, config.text_config.hidden_size);
   if (root.has("tie_word_embeddings"))
     config.tie_word_embeddings = root.at("tie_word_embeddings").boolean();
   config.image_token_id = token_id(root, "image_token_id");

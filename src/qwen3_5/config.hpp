@@ -1,12 +1,13 @@
 // config.json of a Qwen3.5 checkpoint as plain structs. Fields are named as in the file. Every
-// value is checked: an unknown layer type, rope type or activation is an error that names its path,
-// never a default. Specification 1.1 to 1.3.
+// value is checked: an unknown model type, layer type, rope type or activation is an error that
+// names its path, never a default. Specification 1.1 to 1.3.
 #pragma once
 
 #include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "io/json.hpp"
@@ -22,7 +23,12 @@ struct RopeParameters {
 };
 
 struct TextConfig {
-  std::int64_t vocab_size = 0, hidden_size = 0, intermediate_size = 0, num_hidden_layers = 0;
+  std::string_view family = "Qwen3_5";  ///< prefix of transformers' class names
+  std::int64_t vocab_size = 0, hidden_size = 0, num_hidden_layers = 0;
+  std::int64_t intermediate_size = 0;  ///< dense models only
+  // Mixture-of-experts models only; num_experts is 0 in the dense ones.
+  std::int64_t num_experts = 0, num_experts_per_tok = 0;
+  std::int64_t moe_intermediate_size = 0, shared_expert_intermediate_size = 0;
   std::int64_t num_attention_heads = 0, num_key_value_heads = 0, head_dim = 0;
   std::int64_t max_position_embeddings = 0;
   double rms_norm_eps = 0;
@@ -33,6 +39,11 @@ struct TextConfig {
   std::vector<std::int32_t> eos_token_id;
   std::int64_t mtp_num_hidden_layers = 0;  ///< informational: mtp.* tensors are never run
 
+  [[nodiscard]] bool has_experts() const { return num_experts > 0; }
+  /// transformers' class, e.g. "Qwen3_5MoeAttention" for "Attention".
+  [[nodiscard]] std::string class_name(std::string_view name) const {
+    return std::string(family) + std::string(name);
+  }
   /// Dimensions of a head that are rotated.
   [[nodiscard]] std::int64_t rotary_dim() const {
     return static_cast<std::int64_t>(static_cast<double>(head_dim) *
@@ -49,6 +60,7 @@ struct TextConfig {
 };
 
 struct VisionConfig {
+  std::string_view family = "Qwen3_5";  ///< prefix of transformers' class names
   std::int64_t depth = 0, hidden_size = 0, intermediate_size = 0, num_heads = 0, in_channels = 0;
   std::int64_t patch_size = 0, temporal_patch_size = 0, spatial_merge_size = 0, out_hidden_size = 0;
   std::int64_t num_position_embeddings = 0;
@@ -65,8 +77,8 @@ struct Config {
                vision_end_token_id = -1;
 };
 
-/// Parses a config.json document of a dense Qwen3.5 model; `file` names it in messages. Throws
-/// Error(invalid_config, unsupported_model).
+/// Parses a config.json document of a Qwen3.5 model, dense (`qwen3_5`) or mixture of experts
+/// (`qwen3_5_moe`); `file` names it in messages. Throws Error(invalid_config, unsupported_model).
 Config parse_config(const io::Json& json, const std::string& file);
 
 }  // namespace sightline::qwen3_5

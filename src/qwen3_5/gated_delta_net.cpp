@@ -29,7 +29,7 @@ struct GatedDeltaNet::Rows {
 GatedDeltaNet GatedDeltaNet::load(const io::Loader& loader, const TextConfig& config) {
   const std::int64_t h = config.hidden_size, heads = config.linear_num_value_heads;
   GatedDeltaNet net;
-  net.site = loader.site("Qwen3_5GatedDeltaNet");
+  net.site = loader.site(config.class_name("GatedDeltaNet"));
   const std::int64_t channels = config.conv_width(), taps = config.linear_conv_kernel_dim;
   const io::Loader conv1d = loader.at("conv1d");
   net.conv1d_site = conv1d.site(
@@ -39,8 +39,8 @@ GatedDeltaNet GatedDeltaNet::load(const io::Loader& loader, const TextConfig& co
   net.conv1d = conv1d.values("weight", Shape{channels, 1, taps});
   net.A_log = loader.values("A_log", Shape{heads});
   net.dt_bias = loader.values("dt_bias", Shape{heads});
-  net.norm =
-      nn::RmsNormGated::load(loader.at("norm"), config.linear_value_head_dim, config.rms_norm_eps);
+  net.norm = nn::RmsNormGated::load(loader.at("norm"), config.linear_value_head_dim,
+                                    config.rms_norm_eps, config.class_name("RMSNormGated"));
   net.out_proj = nn::Linear::load(loader.at("out_proj"), h, config.value_width());
   net.in_proj_qkv = nn::Linear::load(loader.at("in_proj_qkv"), channels, h);
   net.in_proj_z = nn::Linear::load(loader.at("in_proj_z"), config.value_width(), h);

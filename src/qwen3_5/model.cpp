@@ -104,8 +104,8 @@ ForConditionalGeneration::ForConditionalGeneration(const Config& config, const i
                                                    LayerRange range)
     : config_(config),
       checkpoint_(std::move(checkpoint)),
-      site_(loader.batched().site("Qwen3_5ForConditionalGeneration")),
-      model_site_(loader.at("model").batched().site("Qwen3_5Model")),
+      site_(loader.batched().site(config.text_config.class_name("ForConditionalGeneration"))),
+      model_site_(loader.at("model").batched().site(config.text_config.class_name("Model"))),
       insertion_site_(loader.at("model").batched().operation("masked_scatter")),
       visual_(load_tower(config, loader)),
       language_model_(

@@ -26,6 +26,16 @@ void add_mlp(const std::string& path, std::int64_t hidden, std::int64_t inner, T
   tensors.push_back({path + ".down_proj.weight", Shape{hidden, inner}});
 }
 
+/// The mixture of experts, every expert by itself.
+void add_experts(const TextConfig& text, const std::string& path, Tensors& tensors) {
+  const std::int64_t h = text.hidden_size;
+  tensors.push_back({path + ".gate.weight", Shape{text.num_experts, h}});
+  for (std::int64_t e = 0; e < text.num_experts; ++e)
+    add_mlp(fmt::format("{}.experts.{}", path, e), h, text.moe_intermediate_size, tensors);
+  add_mlp(path + ".shared_expert", h, text.shared_expert_intermediate_size, tensors);
+  tensors.push_back({path + ".shared_expert_gate.weight", Shape{1, h}});
+}
+
 }  // namespace
 
 std::vector<io::NamedShape> mtp_tensors(const Config& config) {
@@ -39,7 +49,11 @@ std::vector<io::NamedShape> mtp_tensors(const Config& config) {
   for (std::int64_t i = 0; i < text.mtp_num_hidden_layers; ++i) {
     const std::string layer = fmt::format("mtp.layers.{}", i);
     add_attention(text, layer + ".self_attn", tensors);
-    add_mlp(layer + ".mlp", h, text.intermediate_size, tensors);
+    if (text.has_experts()) {
+      add_experts(text, layer + ".mlp", tensors);
+    } else {
+      add_mlp(layer + ".mlp", h, text.intermediate_size, tensors);
+    }
     tensors.push_back({layer + ".input_layernorm.weight", Shape{h}});
     tensors.push_back({layer + ".post_attention_layernorm.weight", Shape{h}});
   }

@@ -1,43 +1,29 @@
-// MLP, decoder layer and the stack of the text model (text.hpp).
+// Decoder layer and the stack of the text model (text.hpp).
 #include "qwen3_5/text.hpp"
 
 #include "kernels/elementwise.hpp"
 
 namespace sightline::qwen3_5 {
 
-Mlp Mlp::load(const io::Loader& loader, std::int64_t hidden_size, std::int64_t intermediate_size) {
-  return {loader.site("Qwen3_5MLP"),
-          nn::Linear::load(loader.at("gate_proj"), intermediate_size, hidden_size),
-          nn::Linear::load(loader.at("up_proj"), intermediate_size, hidden_size),
-          nn::Linear::load(loader.at("down_proj"), hidden_size, intermediate_size),
-          nn::Activation::load(loader.at("act_fn"), nn::Activation::Kind::silu)};
-}
-
-void Mlp::operator()(nn::Pass& pass, ConstView x, View y, const nn::Where& where) const {
-  nn::Span span{pass, site, where};
-  span.in("x", x);
-  const View gate = span.tmp(x.rows, gate_proj.out()), up = span.tmp(x.rows, up_proj.out());
-  gate_proj(pass, x, gate);
-  up_proj(pass, x, up);
-  nn::silu_gate(pass, act_fn, gate, up, gate);
-  down_proj(pass, gate, y);
-  span.out(y);
-}
-
 DecoderLayer DecoderLayer::load(const io::Loader& loader, const TextConfig& config,
                                 LayerType type) {
   DecoderLayer layer;
-  layer.site = loader.site("Qwen3_5DecoderLayer");
+  layer.site = loader.site(config.class_name("DecoderLayer"));
   if (type == LayerType::full_attention) {
     layer.mixer = Attention::load(loader.at("self_attn"), config);
   } else {
     layer.mixer = GatedDeltaNet::load(loader.at("linear_attn"), config);
   }
-  layer.mlp = Mlp::load(loader.at("mlp"), config.hidden_size, config.intermediate_size);
-  layer.input_layernorm =
-      nn::RmsNorm::load(loader.at("input_layernorm"), config.hidden_size, config.rms_norm_eps);
-  layer.post_attention_layernorm = nn::RmsNorm::load(loader.at("post_attention_layernorm"),
-                                                     config.hidden_size, config.rms_norm_eps);
+  if (config.has_experts()) {
+    layer.mlp = SparseMoeBlock::load(loader.at("mlp"), config);
+  } else {
+    layer.mlp = Mlp::load(loader.at("mlp"), config, config.intermediate_size);
+  }
+  layer.input_layernorm = nn::RmsNorm::load(loader.at("input_layernorm"), config.hidden_size,
+                                            config.rms_norm_eps, config.class_name("RMSNorm"));
+  layer.post_attention_layernorm =
+      nn::RmsNorm::load(loader.at("post_attention_layernorm"), config.hidden_size,
+                        config.rms_norm_eps, config.class_name("RMSNorm"));
   return layer;
 }
 
@@ -51,14 +37,14 @@ void DecoderLayer::operator()(nn::Pass& pass, View hidden_states, const TextCont
   std::visit([&](const auto& mix) { mix(pass, normed, context, slot, update); }, mixer);
   kernels::add(pass, hidden_states, update, hidden_states);
   post_attention_layernorm(pass, hidden_states, normed);
-  mlp(pass, normed, update);
+  std::visit([&](const auto& feed_forward) { feed_forward(pass, normed, update); }, mlp);
   kernels::add(pass, hidden_states, update, hidden_states);
   span.out(hidden_states);
 }
 
 TextModel TextModel::load(const io::Loader& loader, const TextConfig& config, LayerRange range) {
   TextModel text{
-      loader.site("Qwen3_5TextModel"),
+      loader.site(config.class_name("TextModel")),
       nn::Embedding::load(loader.at("embed_tokens"), config.vocab_size, config.hidden_size),
       {},
       {},
@@ -74,8 +60,9 @@ TextModel TextModel::load(const io::Loader& loader, const TextConfig& config, La
           DecoderLayer::load(layer, config, config.layer_types[static_cast<std::size_t>(i)]));
     }
   }
-  text.norm = nn::RmsNorm::load(loader.at("norm"), config.hidden_size, config.rms_norm_eps);
-  text.rotary_site = loader.at("rotary_emb").site("Qwen3_5TextRotaryEmbedding");
+  text.norm = nn::RmsNorm::load(loader.at("norm"), config.hidden_size, config.rms_norm_eps,
+                                config.class_name("RMSNorm"));
+  text.rotary_site = loader.at("rotary_emb").site(config.class_name("TextRotaryEmbedding"));
   return text;
 }
 

@@ -1,6 +1,6 @@
-// The language model of Qwen3.5: class for class transformers' modeling_qwen3_5 (prefix Qwen3_5
-// left out). Shapes: T rows of the batch (all segments), H hidden size. Const after load; all state
-// is in Cache and Pass.
+// The language model of Qwen3.5: class for class transformers' modeling_qwen3_5 and
+// modeling_qwen3_5_moe (prefix Qwen3_5 or Qwen3_5Moe left out). Shapes: T rows of the batch (all
+// segments), H hidden size. Const after load; all state is in Cache and Pass.
 #pragma once
 
 #include <cstdint>
@@ -14,6 +14,8 @@
 #include "nn/norms.hpp"
 #include "nn/rope.hpp"
 #include "qwen3_5/config.hpp"
+#include "qwen3_5/mlp.hpp"
+#include "qwen3_5/moe.hpp"
 
 namespace sightline::qwen3_5 {
 
@@ -73,18 +75,6 @@ struct GatedDeltaNet {
            View out) const;
 };
 
-/// HF: Qwen3_5MLP: down(silu(gate(x)) · up(x)).
-struct Mlp {
-  static Mlp load(const io::Loader& loader, std::int64_t hidden_size,
-                  std::int64_t intermediate_size);
-  void operator()(nn::Pass& pass, ConstView x, View y,
-                  const nn::Where& where = nn::Where::current()) const;
-
-  Site site;
-  nn::Linear gate_proj, up_proj, down_proj;
-  nn::Activation act_fn;
-};
-
 /// HF: Qwen3_5DecoderLayer.
 struct DecoderLayer {
   static DecoderLayer load(const io::Loader& loader, const TextConfig& config, LayerType type);
@@ -96,7 +86,7 @@ struct DecoderLayer {
   nn::RmsNorm input_layernorm;
   std::variant<Attention, GatedDeltaNet> mixer;  ///< self_attn or linear_attn
   nn::RmsNorm post_attention_layernorm;
-  Mlp mlp;
+  std::variant<Mlp, SparseMoeBlock> mlp;
 };
 
 /// A range of decoder layers, [begin, end).

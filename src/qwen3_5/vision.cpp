@@ -8,14 +8,14 @@ namespace sightline::qwen3_5 {
 VisionModel VisionModel::load(const io::Loader& loader, const VisionConfig& config) {
   const nn::VisionShape shape = config.shape();
   VisionModel tower{
-      loader.site("Qwen3_5VisionModel"),
+      loader.site(std::string(config.family) + "VisionModel"),
       nn::PatchEmbed::load(loader.at("patch_embed"), shape),
       loader.at("pos_embed")
           .site("Embedding",
                 fmt::format("{}, {}", config.num_position_embeddings, config.hidden_size)),
       loader.at("pos_embed")
           .weight("weight", Shape{config.num_position_embeddings, config.hidden_size}),
-      loader.at("rotary_pos_emb").site("Qwen3_5VisionRotaryEmbedding"),
+      loader.at("rotary_pos_emb").site(std::string(config.family) + "VisionRotaryEmbedding"),
       nn::VisionRotaryEmbedding(shape.head_dim()),
       {},
       {},

@@ -1,10 +1,6 @@
 // Router, experts and their block (experts.hpp).
 #include "qwen3_vl/experts.hpp"
 
-#include <algorithm>
-#include <cstring>
-
-#include "kernels/elementwise.hpp"
 #include "kernels/matmul.hpp"
 
 namespace sightline::qwen3_vl {
@@ -19,30 +15,6 @@ ExpertWeights expert_weights(const io::StoredTensor& stored, std::int64_t out, s
           out,
           in,
           transposed};
-}
-
-// What the router and the experts are told about values: (rows, top_k).
-void show_routing(nn::Span& span, const nn::Routing& routing) {
-  if (!span.tracing()) return;
-  const std::vector<std::int64_t> experts(routing.experts.begin(), routing.experts.end());
-  const Shape shape{routing.rows, routing.top_k};
-  span.in(TensorRef{"top_k_index", DType::i64, shape,
-                    reinterpret_cast<const std::byte*>(experts.data()), routing.top_k});
-  span.in(TensorRef{"top_k_weights", DType::f32, shape,
-                    reinterpret_cast<const std::byte*>(routing.weights.data()), routing.top_k});
-}
-
-void clear(nn::Pass& pass, View y) {
-  for (std::int64_t r = 0; r < y.rows && !pass.counts_only(); ++r)
-    std::fill(y.row(r), y.row(r) + y.cols, 0.0F);
-}
-
-// The rows of a group side by side.
-void gather(nn::Pass& pass, ConstView x, const nn::ExpertGroup& group, View rows) {
-  for (std::int64_t r = 0; r < rows.rows && !pass.counts_only(); ++r) {
-    std::memcpy(rows.row(r), x.row(group.rows[static_cast<std::size_t>(r)]),
-                static_cast<std::size_t>(x.cols) * sizeof(float));
-  }
 }
 
 }  // namespace
@@ -91,22 +63,16 @@ void TextExperts::operator()(nn::Pass& pass, ConstView x, const nn::Routing& rou
                              const nn::Where& where) const {
   nn::Span span{pass, site, where};
   span.in("hidden_states", x);
-  show_routing(span, routing);
-  clear(pass, y);
-  for (const nn::ExpertGroup& group : nn::group_by_expert(routing, num_experts)) {
-    const ArenaScope scope(pass.arena);
-    const auto rows = static_cast<std::int64_t>(group.rows.size());
-    const View current = pass.arena.matrix(rows, x.cols);
-    const View gate_up = pass.arena.matrix(rows, gate_up_proj.out);
+  nn::show_routing(span, routing);
+  const auto apply = [&](std::int64_t expert, View rows) {
+    const View gate_up = pass.arena.matrix(rows.rows, gate_up_proj.out);
     const View gate = gate_up.slice_cols(0, gate_up_proj.out / 2),
                up = gate_up.slice_cols(gate_up_proj.out / 2, gate_up_proj.out / 2);
-    gather(pass, x, group, current);
-    gate_up_proj(pass, group.expert, current, gate_up);
+    gate_up_proj(pass, expert, rows, gate_up);
     nn::silu_gate(pass, act_fn, gate, up, gate);
-    down_proj(pass, group.expert, gate, current);
-    kernels::add_scaled_rows(pass, current, group.weights.data(), group.rows.data(), y);
-    pass.poll();
-  }
+    down_proj(pass, expert, gate, rows);
+  };
+  nn::mix_experts(pass, x, routing, num_experts, apply, y);
   span.out(y);
 }
 

@@ -4,34 +4,16 @@
 
 #include <gtest/gtest.h>
 
-#include "io/json.hpp"
+#include "unit/qwen3_5/config_edit.hpp"
 
 namespace sightline::qwen3_5 {
 namespace {
 
-io::Json dense_config() {
-  return io::read_json_file(std::string(SIGHTLINE_TEST_DATA) + "/models/dense/config.json");
-}
+io::Json dense_config() { return config_of("dense"); }
 
-// Sets, or with `value` null removes, the member at "a.b" of an object.
-void set(io::Json& json, const std::string& path, const io::Json& value) {
-  const auto dot = path.find('.');
-  auto& members = json.as_object();
-  for (auto it = members.begin(); it != members.end(); ++it) {
-    if (it->first != path.substr(0, dot)) continue;
-    if (dot != std::string::npos) return set(it->second, path.substr(dot + 1), value);
-    if (value.is_null()) {
-      members.erase(it);
-    } else {
-      it->second = value;
-    }
-    return;
-  }
-  json.add(path, value);
-}
-
-std::string error_of(const std::string& path, const io::Json& value) {
-  io::Json json = dense_config();
+std::string error_of(const std::string& path, const io::Json& value,
+                     const std::string& model = "dense") {
+  io::Json json = config_of(model);
   set(json, path, value);
   try {
     parse_config(json, "config.json");
@@ -89,7 +71,59 @@ TEST(Config, NamesWhatIsWrong) {
             "config.json: vision_config.deepstack_visual_indexes: expected [] (Qwen3.5 has no "
             "DeepStack), found a non-empty list");
   EXPECT_EQ(error_of("model_type", "llama"),
-            "config.json: model_type: expected \"qwen3_5\", found \"llama\"");
+            "config.json: model_type: expected \"qwen3_5\" or \"qwen3_5_moe\", found \"llama\"");
+}
+
+TEST(Config, ReadsExperts) {
+  const Config config = parse_config(config_of("moe"), "config.json");
+  EXPECT_EQ(config.model_type, "qwen3_5_moe");
+  const TextConfig& text = config.text_config;
+  EXPECT_TRUE(text.has_experts());
+  EXPECT_EQ(text.num_experts, 8);
+  EXPECT_EQ(text.num_experts_per_tok, 2);
+  EXPECT_EQ(text.moe_intermediate_size, 48);
+  EXPECT_EQ(text.shared_expert_intermediate_size, 40);
+  EXPECT_EQ(text.class_name("Attention"), "Qwen3_5MoeAttention");
+  EXPECT_EQ(config.vision_config->shape().family, "Qwen3_5Moe");
+  EXPECT_FALSE(parse_config(dense_config(), "config.json").text_config.has_experts());
+}
+
+TEST(Config, NamesWhatIsWrongWithExperts) {
+  const auto error = [](const std::string& key, const io::Json& value) {
+    return error_of("text_config." + key, value, "moe");
+  };
+  const std::string at = "config.json: text_config.";
+  for (const char* key : {"num_experts", "num_experts_per_tok", "moe_intermediate_size",
+                          "shared_expert_intermediate_size"}) {
+    EXPECT_EQ(error(key, nullptr), at + key + ": expected a value, found nothing");
+  }
+  EXPECT_EQ(error("num_experts", 0),
+            at + "num_experts: expected an integer from 1 to 65536, found 0");
+  EXPECT_EQ(error("num_experts", "8"),
+            at + "num_experts: expected an integer from 1 to 65536, found \"8\"");
+  EXPECT_EQ(error("num_experts_per_tok", 9),
+            at + "num_experts_per_tok: expected an integer from 1 to 8, found 9");
+  EXPECT_EQ(error("moe_intermediate_size", -48),
+            at + "moe_intermediate_size: expected an integer from 1 to 1048576, found -48");
+  EXPECT_EQ(error("norm_topk_prob", false),
+            at + "norm_topk_prob: expected true (transformers always renormalises), found false");
+  EXPECT_EQ(error("mlp_only_layers", io::Json::Array{2}),
+            at + "mlp_only_layers: expected [] (every layer has experts), found a non-empty list");
+}
+
+// The parts name the type of the whole; only old files repeat it for the tower.
+TEST(Config, ModelTypesOfThePartsMustFit) {
+  EXPECT_EQ(error_of("text_config.model_type", "qwen3_5_text", "moe"),
+            "config.json: text_config.model_type: expected \"qwen3_5_moe_text\", found "
+            "\"qwen3_5_text\"");
+  EXPECT_EQ(error_of("text_config.model_type", "qwen3_5_moe_text"),
+            "config.json: text_config.model_type: expected \"qwen3_5_text\", found "
+            "\"qwen3_5_moe_text\"");
+  EXPECT_EQ(error_of("vision_config.model_type", "qwen3_vl_vision", "moe"),
+            "config.json: vision_config.model_type: expected \"qwen3_5_moe_vision\", found "
+            "\"qwen3_vl_vision\"");
+  EXPECT_EQ(error_of("vision_config.model_type", "qwen3_5_moe", "moe"), "");
+  EXPECT_EQ(error_of("vision_config.model_type", "qwen3_5"), "");
 }
 
 // Layer types may be left out: transformers derives them from the interval.

@@ -1,10 +1,11 @@
-// Protects: the promises of VisionLanguageModel::forward on the small reference checkpoint: bits do
-// not depend on how a prompt is cut (at multiples of 64), on threads, on company; step rows
-// together equal step rows one by one; recorded steps commit.
+// Protects: the promises of VisionLanguageModel::forward on the small reference checkpoints, dense
+// and mixture of experts: bits do not depend on how a prompt is cut (at multiples of 64), on
+// threads, on company; step rows together equal step rows one by one; recorded steps commit.
 #include <gtest/gtest.h>
 
 #include <array>
 #include <cstring>
+#include <map>
 
 #include "io/json.hpp"
 #include "qwen3_5/model.hpp"
@@ -16,17 +17,27 @@ using model::Cache;
 using model::RowKind;
 using model::Segment;
 
-const std::string kDirectory = std::string(SIGHTLINE_TEST_DATA) + "/models/dense";
+std::string checkpoint_name;  // of the running test
 
 std::unique_ptr<model::VisionLanguageModel> load(std::optional<LayerRange> range = std::nullopt) {
-  const io::Json json = io::read_json_file(kDirectory + "/config.json");
-  return load_model(parse_config(json, "config.json"), io::Checkpoint::open(kDirectory), range);
+  const std::string directory = std::string(SIGHTLINE_TEST_DATA) + "/models/" + checkpoint_name;
+  const io::Json json = io::read_json_file(directory + "/config.json");
+  return load_model(parse_config(json, "config.json"), io::Checkpoint::open(directory), range);
 }
 
-const model::VisionLanguageModel& dense() {
-  static const auto model = load();
+const model::VisionLanguageModel& whole_model() {
+  static std::map<std::string, std::unique_ptr<model::VisionLanguageModel>> models;
+  auto& model = models[checkpoint_name];
+  if (!model) model = load();
   return *model;
 }
+
+class Forward : public ::testing::TestWithParam<const char*> {
+ protected:
+  void SetUp() override { checkpoint_name = GetParam(); }
+};
+INSTANTIATE_TEST_SUITE_P(, Forward, ::testing::Values("dense", "moe"),
+                         [](const auto& info) { return std::string(info.param); });
 
 std::vector<std::int32_t> some_ids(std::int64_t count, std::int32_t salt = 0) {
   std::vector<std::int32_t> ids;
@@ -39,7 +50,7 @@ std::vector<std::int32_t> some_ids(std::int64_t count, std::int32_t salt = 0) {
 class Runner {
  public:
   explicit Runner(int threads = 1, const char* isa = "reference",
-                  const model::VisionLanguageModel& model = dense())
+                  const model::VisionLanguageModel& model = whole_model())
       : model_(model), threads_(threads), pass_(kernels::select(isa), threads_, arena_) {
     pass_.precision = nn::Precision::f32;
   }
@@ -102,16 +113,16 @@ std::vector<float> prompt_logits(Runner& runner, Cache& cache, const std::vector
 }
 
 // Bit-exactness: pieces that end at multiples of 64, and the number of threads.
-TEST(Forward, PiecesAndThreadsChangeNoBit) {
+TEST_P(Forward, PiecesAndThreadsChangeNoBit) {
   const auto ids = some_ids(200);
   for (const char* set : available_sets()) {
     Runner one(1, set);
-    Cache cache = dense().new_cache(nn::Precision::f32);
+    Cache cache = whole_model().new_cache(nn::Precision::f32);
     const auto expected = prompt_logits(one, cache, ids, 200);
     for (const std::int64_t piece : {64, 128, 192}) {
       for (const int threads : {1, 2, 3, 7}) {
         Runner other(threads, set);
-        Cache fresh = dense().new_cache(nn::Precision::f32);
+        Cache fresh = whole_model().new_cache(nn::Precision::f32);
         EXPECT_EQ(prompt_logits(other, fresh, ids, piece), expected)
             << set << " piece " << piece << " threads " << threads;
       }
@@ -120,15 +131,15 @@ TEST(Forward, PiecesAndThreadsChangeNoBit) {
 }
 
 // Other pieces agree within the noise of float32.
-TEST(Forward, PiecesOfAnyLengthAgree) {
+TEST_P(Forward, PiecesOfAnyLengthAgree) {
   const auto ids = some_ids(100);
   Runner runner;
-  Cache cache = dense().new_cache(nn::Precision::f32);
+  Cache cache = whole_model().new_cache(nn::Precision::f32);
   const auto expected = prompt_logits(runner, cache, ids, 100);
   float largest = 0;
   for (const float logit : expected) largest = std::max(largest, std::abs(logit));
   for (const std::int64_t piece : {1, 7}) {
-    Cache fresh = dense().new_cache(nn::Precision::f32);
+    Cache fresh = whole_model().new_cache(nn::Precision::f32);
     const auto found = prompt_logits(runner, fresh, ids, piece);
     for (std::size_t i = 0; i < found.size(); ++i)
       EXPECT_NEAR(found[i], expected[i], 1e-4F * largest);
@@ -137,12 +148,12 @@ TEST(Forward, PiecesOfAnyLengthAgree) {
 
 // A copy of a cache is a snapshot: going on from it gives the bits of a cold run, and the original
 // is untouched.
-TEST(Forward, SnapshotsResumeBitForBit) {
+TEST_P(Forward, SnapshotsResumeBitForBit) {
   const auto ids = some_ids(150);
   Runner runner;
-  Cache cold = dense().new_cache(nn::Precision::bf16);
+  Cache cold = whole_model().new_cache(nn::Precision::bf16);
   const auto expected = prompt_logits(runner, cold, ids, 150);
-  Cache first = dense().new_cache(nn::Precision::bf16);
+  Cache first = whole_model().new_cache(nn::Precision::bf16);
   runner.run(first, ids, 0, 64, RowKind::prompt);
   const Cache snapshot = first;
   runner.run(first, some_ids(150, 1), 64, 40,
@@ -153,11 +164,11 @@ TEST(Forward, SnapshotsResumeBitForBit) {
 }
 
 // k step rows in one forward give the bits of k forwards of one.
-TEST(Forward, StepRowsTogetherEqualStepsOneByOne) {
+TEST_P(Forward, StepRowsTogetherEqualStepsOneByOne) {
   const auto ids = some_ids(80);
   for (const char* set : available_sets()) {
     Runner runner(2, set);
-    Cache together = dense().new_cache(nn::Precision::bf16);
+    Cache together = whole_model().new_cache(nn::Precision::bf16);
     runner.run(together, ids, 0, 70, RowKind::prompt);
     Cache single = together;
     const auto all = runner.run(together, ids, 70, 5, RowKind::step);
@@ -173,10 +184,10 @@ TEST(Forward, StepRowsTogetherEqualStepsOneByOne) {
 
 // Recorded steps leave the cache unchanged; committing the first few of them equals having run only
 // those.
-TEST(Forward, RecordedStepsCommitTheirFirstRows) {
+TEST_P(Forward, RecordedStepsCommitTheirFirstRows) {
   const auto ids = some_ids(90);
   Runner runner;
-  Cache cache = dense().new_cache(nn::Precision::bf16);
+  Cache cache = whole_model().new_cache(nn::Precision::bf16);
   runner.run(cache, ids, 0, 62, RowKind::prompt);
   Cache expected = cache;
   model::StepRecord record;
@@ -187,18 +198,18 @@ TEST(Forward, RecordedStepsCommitTheirFirstRows) {
   EXPECT_EQ(std::vector<float>(proposed.begin(),
                                proposed.begin() + static_cast<std::ptrdiff_t>(plain.size())),
             plain);
-  dense().commit(runner.pass(), record, 4, cache);
+  whole_model().commit(runner.pass(), record, 4, cache);
   EXPECT_EQ(cache.length, 66);
   EXPECT_EQ(runner.run(cache, ids, 66, 1, RowKind::step),
             runner.run(expected, ids, 66, 1, RowKind::step));
 }
 
 // A segment's bits do not depend on the segments beside it (bug log K1).
-TEST(Forward, SegmentsTogetherEqualSegmentsAlone) {
+TEST_P(Forward, SegmentsTogetherEqualSegmentsAlone) {
   const auto a = some_ids(70), b = some_ids(33, 3);
   Runner runner(2);
-  Cache alone_a = dense().new_cache(nn::Precision::bf16), alone_b = alone_a, a_cache = alone_a,
-        b_cache = alone_a;
+  Cache alone_a = whole_model().new_cache(nn::Precision::bf16), alone_b = alone_a,
+        a_cache = alone_a, b_cache = alone_a;
   const auto expected_a = prompt_logits(runner, alone_a, a, 70),
              expected_b = prompt_logits(runner, alone_b, b, 33);
   std::vector<std::int32_t> both = b;
@@ -211,18 +222,18 @@ TEST(Forward, SegmentsTogetherEqualSegmentsAlone) {
       Segment{&b_cache, 0, 33, &pb, 0, RowKind::prompt, {&last_b, 1}, nullptr},
       Segment{&a_cache, 33, 70, &pa, 0, RowKind::prompt, {&last_a, 1}, nullptr}};
   std::vector<float> logits(2 * expected_a.size());
-  dense().forward(runner.pass(), embeds, segments,
-                  {{logits.data(), 2, dense().info().vocab_size}, {}});
+  whole_model().forward(runner.pass(), embeds, segments,
+                        {{logits.data(), 2, whole_model().info().vocab_size}, {}});
   EXPECT_EQ(std::vector<float>(logits.begin(), logits.begin() + 512), expected_b);
   EXPECT_EQ(std::vector<float>(logits.begin() + 512, logits.end()), expected_a);
 }
 
 // Two models that each hold half of the layers, one after the other, give the bits of the whole.
-TEST(Forward, LayerRangesChain) {
+TEST_P(Forward, LayerRangesChain) {
   const auto front = load(LayerRange{0, 2}), back = load(LayerRange{2, 4});
   const auto ids = some_ids(20);
   Runner runner;
-  Cache cache = dense().new_cache(nn::Precision::f32);
+  Cache cache = whole_model().new_cache(nn::Precision::f32);
   const auto expected = prompt_logits(runner, cache, ids, 20);
   Cache front_cache = front->new_cache(nn::Precision::f32),
         back_cache = back->new_cache(nn::Precision::f32);
@@ -237,11 +248,11 @@ TEST(Forward, LayerRangesChain) {
   EXPECT_EQ(logits, expected);
 }
 
-TEST(Forward, CancellationThrowsOnceAndNamesItself) {
+TEST_P(Forward, CancellationThrowsOnceAndNamesItself) {
   Runner runner;
   const std::atomic<bool> cancel{true};
   runner.pass().cancel = &cancel;
-  Cache cache = dense().new_cache(nn::Precision::f32);
+  Cache cache = whole_model().new_cache(nn::Precision::f32);
   try {
     runner.run(cache, some_ids(10), 0, 10, RowKind::prompt);
     FAIL();
@@ -250,7 +261,7 @@ TEST(Forward, CancellationThrowsOnceAndNamesItself) {
   }
 }
 
-TEST(Forward, IdsOutsideTheVocabularyAreRefused) {
+TEST_P(Forward, IdsOutsideTheVocabularyAreRefused) {
   Runner runner;
   for (const std::int32_t id : {-1, 512}) {
     try {
