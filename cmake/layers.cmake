@@ -48,6 +48,24 @@ function(sightline_layer name)
   set_property(GLOBAL APPEND PROPERTY SIGHTLINE_LAYERS ${name})
 endfunction()
 
+# sightline_embed_sources(NAME layers...): the .cpp files of these layers as text inside layer NAME, made anew when one of
+# them changes (src/audit/embedded_sources.hpp).
+function(sightline_embed_sources name)
+  set(files "")
+  foreach(layer IN LISTS ARGN)
+    file(GLOB sources CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/src/${layer}/*.cpp)
+    list(APPEND files ${sources})
+  endforeach()
+  list(TRANSFORM files PREPEND ${PROJECT_SOURCE_DIR}/ OUTPUT_VARIABLE paths)
+  string(REPLACE ";" "," joined "${files}")
+  set(out ${PROJECT_BINARY_DIR}/generated/embedded_sources.cpp)
+  add_custom_command(OUTPUT ${out}
+    COMMAND ${CMAKE_COMMAND} -DROOT=${PROJECT_SOURCE_DIR} -DFILES=${joined} -DOUT=${out}
+            -P ${PROJECT_SOURCE_DIR}/cmake/embed_sources.cmake
+    DEPENDS ${paths} ${PROJECT_SOURCE_DIR}/cmake/embed_sources.cmake COMMENT "Embedding model sources" VERBATIM)
+  target_sources(layer_${name} PRIVATE ${out})
+endfunction()
+
 # sightline_link_layer(TARGET NAME): links layer NAME and every layer below it. Object files do not travel through
 # target_link_libraries of object libraries, so each layer is linked by name.
 function(sightline_link_layer target name)

@@ -105,6 +105,19 @@ io::Json vision_config(const FamilyMember& m) {
                 {"temporal_patch_size", std::int64_t{2}}};
 }
 
+/// Limits in pixels: of a picture, or of all frames of a clip (specification 2.2 and 3.2).
+io::Json processor(std::int64_t least_pixels, std::int64_t most_pixels) {
+  io::Json half = io::Json::array();
+  for (int channel = 0; channel < 3; ++channel) half.push(0.5);
+  return Object{{"size", Object{{"longest_edge", most_pixels}, {"shortest_edge", least_pixels}}},
+                {"patch_size", std::int64_t{16}},
+                {"temporal_patch_size", std::int64_t{2}},
+                {"merge_size", std::int64_t{2}},
+                {"image_mean", half},
+                {"image_std", half},
+                {"processor_class", kPublishedProcessor}};
+}
+
 bool equal_ignoring_case(std::string_view a, std::string_view b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](unsigned char x, unsigned char y) {
     return std::tolower(x) == std::tolower(y);
@@ -135,6 +148,18 @@ io::Json published_config(const FamilyMember& m) {
                 {"vision_config", vision_config(m)},
                 {"vision_end_token_id", kVisionEnd},
                 {"vision_start_token_id", kVisionStart}};
+}
+
+io::Json published_image_processor() {
+  io::Json json = processor(65'536, 16'777'216);
+  json.add("image_processor_type", "Qwen2VLImageProcessorFast");
+  return json;
+}
+
+io::Json published_video_processor() {
+  io::Json json = processor(4'096, 25'165'824);
+  json.add("video_processor_type", "Qwen3VLVideoProcessor");
+  return json;
 }
 
 }  // namespace sightline::audit

@@ -27,11 +27,17 @@ struct FamilyMember {
   [[nodiscard]] bool is_moe() const { return num_experts > 0; }
 };
 
+/// The class that the published processor files name (specification 2, 3).
+inline constexpr std::string_view kPublishedProcessor = "Qwen3VLProcessor";
+
 /// In ascending size.
 std::span<const FamilyMember> family();
 /// The member with this name (letter case does not matter); null if there is none.
 const FamilyMember* find_member(std::string_view name);
 /// Its config.json.
 io::Json published_config(const FamilyMember& member);
+/// preprocessor_config.json and video_preprocessor_config.json, alike in all repositories.
+io::Json published_image_processor();
+io::Json published_video_processor();
 
 }  // namespace sightline::audit

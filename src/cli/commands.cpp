@@ -17,6 +17,11 @@ std::vector<Command> all_commands() {
   commands.push_back(merge_command());
   commands.push_back(hidden_command());
   commands.push_back(diff_command());
+  commands.push_back(inspect_command());
+  commands.push_back(graph_command());
+  commands.push_back(source_command());
+  commands.push_back(plan_command());
+  commands.push_back(synth_command());
   commands.push_back(models_command());
   commands.push_back(version_command());
   return commands;

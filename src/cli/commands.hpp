@@ -20,6 +20,11 @@ Command trace_command();
 Command merge_command();
 Command hidden_command();
 Command diff_command();
+Command inspect_command();
+Command graph_command();
+Command source_command();
+Command plan_command();
+Command synth_command();
 Command models_command();
 Command version_command();
 

@@ -141,9 +141,18 @@ io::Json models_json() {
   return io::Json::Object{{"models", std::move(list)}};
 }
 
+std::string config_text(const std::string& name) {
+  const FamilyMember* member = audit::find_member(name);
+  if (member != nullptr) return io::to_json_text(audit::published_config(*member), 2);
+  std::vector<std::string> names;
+  for (const FamilyMember& known : audit::family()) names.emplace_back(known.name);
+  throw_unknown_word("--config", names, name);
+}
+
 }  // namespace
 
 Command models_command() {
+  auto config = std::make_shared<std::optional<std::string>>();
   Command command("models", "the published sizes of the family");
   command
       .description(
@@ -151,9 +160,15 @@ Command models_command() {
           "Nothing is read or downloaded: parameters are counted by walking the model that each "
           "configuration declares. inspect, graph, plan, synth and trace --shapes-only take these "
           "names as MODEL.")
+      .option("--config NAME", *config, "Print the config.json of this size instead.")
       .example("sightline models", "the tables")
       .example("sightline models --json", "every figure with its path in config.json and source")
-      .action([](Output& output) {
+      .example("sightline models --config qwen3.5-9b > config.json", "a published configuration")
+      .action([config](Output& output) {
+        if (*config) {
+          output.line(config_text(**config));
+          return 0;
+        }
         output.write(output.json() ? io::to_json_text(models_json()) + "\n" : models_text());
         return 0;
       });

@@ -6,7 +6,6 @@
 #include <algorithm>
 
 #include "base/mmap.hpp"
-#include "io/safetensors.hpp"
 #include "sightline/error.hpp"
 
 namespace sightline::io {
@@ -25,7 +24,34 @@ std::string length_bytes(std::uint64_t length) {
   return bytes;
 }
 
+/// A tensor's member of the header.
+Json entry_json(DType dtype, const Shape& shape, std::int64_t begin) {
+  Json dims = Json::array();
+  for (int i = 0; i < shape.rank(); ++i) dims.push(shape[i]);
+  Json entry = Json::object();
+  entry.add("dtype", dtype_name(dtype));
+  entry.add("shape", std::move(dims));
+  entry.add("data_offsets", Json::Array{begin, begin + shape.elements() * dtype_size(dtype)});
+  return entry;
+}
+
+std::string start_of(const Json& header) {
+  std::string text = to_json_text(header);
+  text.append((kAlignment - text.size() % kAlignment) % kAlignment, ' ');
+  return length_bytes(text.size()) + text;
+}
+
 }  // namespace
+
+std::string safetensors_start(const std::vector<TensorEntry>& tensors) {
+  Json header = Json::object();
+  std::int64_t begin = 0;
+  for (const TensorEntry& tensor : tensors) {
+    header.add(tensor.name, entry_json(tensor.dtype, tensor.shape, begin));
+    begin += tensor.shape.elements() * dtype_size(tensor.dtype);
+  }
+  return start_of(header);
+}
 
 SafetensorsWriter::SafetensorsWriter(const std::string& path) : path_(path), data_(path) {}
 
@@ -47,13 +73,7 @@ void SafetensorsWriter::add(const std::string& name, const TensorRef& tensor) {
   } else {
     data_.append(as_text(tensor.data, total * size));
   }
-  Json shape = Json::array();
-  for (int i = 0; i < tensor.shape.rank(); ++i) shape.push(tensor.shape[i]);
-  Json entry = Json::object();
-  entry.add("dtype", dtype_name(tensor.dtype));
-  entry.add("shape", std::move(shape));
-  entry.add("data_offsets", Json::Array{bytes_, bytes_ + total * size});
-  entries_.add(name, std::move(entry));
+  entries_.add(name, entry_json(tensor.dtype, tensor.shape, bytes_));
   bytes_ += total * size;
 }
 
@@ -61,12 +81,9 @@ void SafetensorsWriter::finish() {
   Json header = Json::object();
   if (!metadata_.as_object().empty()) header.add("__metadata__", std::move(metadata_));
   for (auto& [name, entry] : entries_.as_object()) header.add(name, std::move(entry));
-  std::string text = to_json_text(header);
-  text.append((kAlignment - text.size() % kAlignment) % kAlignment, ' ');
 
   StagedFile file(path_);
-  file.append(length_bytes(text.size()));
-  file.append(text);
+  file.append(start_of(header));
   for (std::int64_t done = 0; done < bytes_; done += kCopyBytes) {
     const auto piece =
         FileBytes::read(data_.temporary(), done, std::min(kCopyBytes, bytes_ - done));

@@ -7,12 +7,19 @@
 #include <string>
 #include <string_view>
 #include <unordered_set>
+#include <vector>
 
 #include "io/json.hpp"
+#include "io/safetensors.hpp"
 #include "io/staged_file.hpp"
 #include "sightline/tensor.hpp"
 
 namespace sightline::io {
+
+/// The bytes of a safetensors file before its data: length and header, padded so that the data
+/// begin at a multiple of 8. The tensors' bytes follow in this order, without gaps; begin and bytes
+/// of the entries are not read.
+std::string safetensors_start(const std::vector<TensorEntry>& tensors);
 
 class SafetensorsWriter {
  public:
