@@ -48,11 +48,12 @@ bool is_numbered(const Event& event) {
                                       [](unsigned char c) { return std::isdigit(c) != 0; });
 }
 
-/// True if the call takes what the chain carries and hands on as many rows of it, or fewer (a
-/// merger): positions and angles are beside the chain.
+/// True if the call takes what the chain carries: positions and angles are beside the chain, and so
+/// is what goes from inner blocks straight to language layers.
 bool carries_on(const Event& event, const Shape& carried) {
   return !event.inputs.empty() && !event.outputs.empty() && event.inputs.front().shape == carried &&
-         event.class_name.find("Rotary") == std::string::npos;
+         event.class_name.find("Rotary") == std::string::npos &&
+         event.path.find("deepstack") == std::string::npos;
 }
 
 /// The calls that `parent` makes one after the other, each taking what the one before gave.

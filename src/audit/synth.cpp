@@ -121,7 +121,12 @@ io::Json cut_config(const io::Json& config, std::int64_t layers, const std::stri
   const io::JsonReader root(config, file, "", Code::invalid_config);
   std::map<std::string, io::Json> members{
       {"text_config", cut_text(root.at("text_config"), layers)}};
-  if (root.has("vision_config")) {
+  // A tower whose inner blocks feed the language model stays whole.
+  const auto feeds_layers = [](const io::JsonReader& vision) {
+    return vision.has("deepstack_visual_indexes") &&
+           vision.at("deepstack_visual_indexes").size() != 0;
+  };
+  if (root.has("vision_config") && !feeds_layers(root.at("vision_config"))) {
     constexpr std::int64_t kMost = 4096;
     const io::JsonReader vision = root.at("vision_config");
     const std::int64_t depth = std::min(layers, vision.at("depth").integer(1, kMost));

@@ -8,7 +8,8 @@ namespace sightline::e2e {
 namespace {
 
 const std::vector<std::string> kCommands{"run",    "chat", "prompt", "tokenize", "render",
-                                         "pixels", "calc", "parity", "version"};
+                                         "pixels", "calc", "parity", "inspect",  "graph",
+                                         "source", "plan", "synth",  "models",   "version"};
 
 std::size_t widest(const std::string& text) {
   std::size_t widest = 0, begin = 0;
