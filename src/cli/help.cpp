@@ -14,7 +14,8 @@ constexpr std::size_t kCommandColumn = 13;
 constexpr std::string_view kOverviewTail = R"(
 MODEL is a checkpoint directory, the word 'demo' (the small checkpoint that comes with sightline;
 write ./demo for a directory of that name), or a repository id such as Qwen/Qwen3.5-2B that lies in
-the Hugging Face cache of this machine. Nothing is ever downloaded.
+the Hugging Face cache of this machine. Nothing is ever downloaded. Where no weights are needed
+(inspect, graph, plan, synth), a published size of 'sightline models' is a MODEL too.
 
 Every command takes --help and --json. Answers go to standard output; progress, reasoning and
 statistics to standard error. An error is one line on standard error, with --json an object
