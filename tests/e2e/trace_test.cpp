@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <fstream>
 
 #include "binary.hpp"
 #include "cli/table.hpp"
@@ -95,6 +96,48 @@ TEST(Trace, ShapesOfTheTwoBillionModel) {
       EXPECT_EQ(at(document, {"proof", key.c_str()}), value) << key;
     EXPECT_EQ(at(document, {"totals", "parameters"}), at(expected, {"totals", "parameters"}));
   }
+}
+
+// The same of a run: a made-up checkpoint of the full size with the real tokenizer.
+TEST(SlowTrace, TheTwoBillionModelRun) {
+  const Json expected = io::read_json_file(data("audit/qwen3.5-2b.json"));
+  const Folder folder;
+  const std::string model = folder.path("model"), picture = data("images/red-64.png");
+  const Finished made = sightline({"synth", "qwen3.5-2b", model, "--tokenizer", data("processor")});
+  ASSERT_EQ(made.code, 0) << made.err;
+  for (const char* level : {"root", "stages"}) {
+    const Finished done =
+        sightline({"trace", model, "-i", picture, "color?", "--level", level, "--json"});
+    ASSERT_EQ(done.code, 0) << done.err;
+    const Json document = done.json();
+    for (std::size_t i = 0; i < at(expected, {"inputs"}).as_array().size(); ++i) {
+      const Json& wanted = at(expected, {"inputs"}).as_array()[i];
+      for (const char* key : {"name", "shape", "dtype"})
+        EXPECT_EQ(at(at(document, {"inputs"}).as_array().at(i), {key}), at(wanted, {key})) << key;
+    }
+    EXPECT_EQ(at(document, {"edges"}), at(expected, {"edges"}));
+    expect_equal(reduced(at(document, {"events"})), expanded(at(expected, {level})));
+    EXPECT_TRUE(at(document, {"first_non_finite"}).is_null());
+  }
+  const Finished merge = sightline({"merge", model, "-i", picture, "color?", "--json"});
+  ASSERT_EQ(merge.code, 0) << merge.err;
+  const Json proof = at(merge.json(), {"proof"});
+  for (const auto& [key, value] : at(expected, {"proof"}).as_object())
+    EXPECT_EQ(at(proof, {key.c_str()}), value) << key;
+  EXPECT_TRUE(at(proof, {"image_rows_equal_visual"}).as_bool());
+  EXPECT_FALSE(at(proof, {"image_rows_equal_placeholder"}).as_bool());
+  EXPECT_TRUE(at(proof, {"other_rows_equal_original"}).as_bool());
+  EXPECT_EQ(at(merge.json(), {"rope_delta"}).as_int(), -56);
+  const Finished hidden = sightline({"hidden", model, "-i", picture, "color?", "--json"});
+  ASSERT_EQ(hidden.code, 0) << hidden.err;
+  const Json document = hidden.json();
+  Json states = Json::array();
+  for (const Json& state : at(document, {"states"}).as_array())
+    states.push(Json::Object{{"from", at(state, {"from"})}, {"shape", at(state, {"shape"})}});
+  EXPECT_EQ(states, at(expected, {"hidden"}));
+  EXPECT_EQ(at(hidden.json(), {"widths", "vision"}).as_int(), 1024);
+  EXPECT_EQ(at(hidden.json(), {"widths", "language"}).as_int(), 2048);
+  EXPECT_FALSE(at(hidden.json(), {"same_tensor"}).as_bool());
 }
 
 TEST(Trace, ShapesFromAConfigurationAlone) {
@@ -217,6 +260,31 @@ TEST_F(Asked, CapturesAreSelectedSavedAndCompared) {
   const Finished differs = sightline({"diff", all, other, "--json"});
   EXPECT_EQ(differs.code, 1);
   EXPECT_EQ(at(differs.json(), {"first_divergence"}).as_string(), "model.visual.patch_embed.proj");
+}
+
+// A weight that is no number: nothing can be answered, and the trace says where it began.
+TEST_F(Asked, ANanIsFoundWhereItBegins) {
+  const std::string file = folder.path("model.safetensors");
+  std::filesystem::remove(file);  // the link
+  std::filesystem::copy(data("models/dense/model.safetensors"), file);
+  std::filesystem::permissions(file, std::filesystem::perms::owner_all);
+  std::int64_t begin = 0;
+  for (const io::TensorEntry& entry : io::SafetensorsFile(file).entries()) {
+    if (entry.name == "model.language_model.layers.1.mlp.down_proj.weight") begin = entry.begin;
+  }
+  ASSERT_GT(begin, 0);
+  std::fstream bytes(file, std::ios::in | std::ios::out | std::ios::binary);
+  bytes.seekp(begin);
+  bytes.write("\xc0\x7f", 2);  // bfloat16 NaN
+  bytes.close();
+  const Finished done = ask("trace", {"--json"});
+  ASSERT_EQ(done.code, 0) << done.err;
+  EXPECT_EQ(at(done.json(), {"first_non_finite"}).as_string(),
+            "model.language_model.layers.1.mlp.down_proj");
+  EXPECT_TRUE(at(done.json(), {"failure"}).is_string());
+  EXPECT_TRUE(at(done.json(), {"proof", "ok"}).as_bool());
+  EXPECT_NE(ask("trace").out.find("first in model.language_model.layers.1.mlp.down_proj"),
+            std::string::npos);
 }
 
 struct Wrong {

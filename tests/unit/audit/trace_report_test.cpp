@@ -81,7 +81,7 @@ TEST(TraceJson, RowsCarryParametersWorkAndPlace) {
   EXPECT_EQ(head.find("weight_bytes")->as_int(), 2LL * 508'559'360);
   EXPECT_EQ(head.find("caller")->find("file")->as_string(), "src/qwen3_5/model.cpp");
   EXPECT_GT(head.find("caller")->find("line")->as_int(), 0);
-  EXPECT_EQ(document.find("totals")->find("parameters")->as_int(), 331'416'576 + 1'881'825'088);
+  EXPECT_EQ(document.find("totals")->find("parameters")->as_int(), 331'416'576LL + 1'881'825'088LL);
   EXPECT_TRUE(document.find("proof")->find("other_rows_equal_original")->is_null());
 }
 
