@@ -44,8 +44,10 @@ INSTANTIATE_TEST_SUITE_P(
 void append_shapes(const std::vector<EventTensor>& tensors, std::string& line) {
   for (const EventTensor& tensor : tensors) {
     line += " (";
-    for (int i = 0; i < tensor.shape.rank(); ++i)
-      line += (i > 0 ? "," : "") + std::to_string(tensor.shape[i]);
+    for (int i = 0; i < tensor.shape.rank(); ++i) {
+      if (i > 0) line += ",";
+      line += std::to_string(tensor.shape[i]);
+    }
     line += ")";
   }
 }
