@@ -20,7 +20,8 @@ std::unique_ptr<model::VisionLanguageModel> build(const io::Json& json, const st
                                                   const Open& open) {
   const std::string model_type =
       io::JsonReader(json, path, "", Code::invalid_config).at("model_type").string();
-  if (model_type == "qwen3_5" || model_type == "qwen3_5_moe") {
+  if (model_type == "qwen3_5" || model_type == "qwen3_5_moe" || model_type == "qwen3_5_text" ||
+      model_type == "qwen3_5_moe_text") {
     const qwen3_5::Config config = qwen3_5::parse_config(json, path);
     return qwen3_5::load_model(config, open());
   }
@@ -28,7 +29,9 @@ std::unique_ptr<model::VisionLanguageModel> build(const io::Json& json, const st
     const qwen3_vl::Config config = qwen3_vl::parse_config(json, path);
     return qwen3_vl::load_model(config, open());
   }
-  const std::string known = "\"qwen3_5\", \"qwen3_5_moe\", \"qwen3_vl\", \"qwen3_vl_moe\"";
+  const std::string known =
+      "\"qwen3_5\", \"qwen3_5_moe\", \"qwen3_5_text\", \"qwen3_5_moe_text\", \"qwen3_vl\", "
+      "\"qwen3_vl_moe\"";
   throw Error(
       Code::unsupported_model,
       fmt::format("{}: model_type: expected one of {}, found \"{}\"", path, known, model_type),

@@ -2,8 +2,8 @@
 #include <cmath>
 #include <cstring>
 
-#include "kernels/attention.hpp"
 #include "kernels/elementwise.hpp"
+#include "model/attend.hpp"
 #include "qwen3_5/text.hpp"
 
 namespace sightline::qwen3_5 {
@@ -38,28 +38,6 @@ Attention Attention::load(const io::Loader& loader, const TextConfig& config) {
   return attention;
 }
 
-void Attention::attend(nn::Pass& pass, const model::Segment& segment, LayerSlot slot,
-                       ConstView query, ConstView key, ConstView value, View mixed) const {
-  const kernels::AttentionShape shape{num_heads, num_key_value_heads, head_dim,
-                                      1.0F / std::sqrt(static_cast<float>(head_dim)),
-                                      /*causal=*/true};
-  auto& stored = std::get<model::KvLayer>(segment.cache->layers[slot.layer]);
-  if (segment.record == nullptr) {
-    const std::int64_t first = stored.length();
-    stored.append(pass, key, value);
-    kernels::attention(pass, shape, query, first, stored.blocks(), mixed);
-    return;
-  }
-  // The cache must stay as it is: a copy shares all full blocks, and only its open block is copied
-  // when written.
-  model::KvLayer extended = stored;
-  extended.append(pass, key, value);
-  kernels::attention(pass, shape, query, stored.length(), extended.blocks(), mixed);
-  auto& record = segment.record->layers[slot.layer];
-  record.a.assign(key.data, key.data + key.rows * key.cols);
-  record.b.assign(value.data, value.data + value.rows * value.cols);
-}
-
 void Attention::operator()(nn::Pass& pass, ConstView hidden_states, const TextContext& context,
                            LayerSlot slot, View y, const nn::Where& where) const {
   nn::Span span{pass, site, where};
@@ -87,9 +65,13 @@ void Attention::operator()(nn::Pass& pass, ConstView hidden_states, const TextCo
   span.note("k_rope", key, num_key_value_heads);
   // 4. Attention of every segment over its own cache.
   const View mixed = span.tmp(rows, q_width);
+  const kernels::AttentionShape shape{num_heads, num_key_value_heads, head_dim,
+                                      1.0F / std::sqrt(static_cast<float>(head_dim)),
+                                      /*causal=*/true};
   for (const model::Segment& segment : context.segments) {
     const auto part = [&](View m) { return m.slice_rows(segment.first_row, segment.rows); };
-    attend(pass, segment, slot, part(query), part(key), part(value), part(mixed));
+    model::attend(pass, shape, segment, slot.layer, part(query), part(key), part(value),
+                  part(mixed));
     pass.poll();
   }
   // 5. Output gate, projection.

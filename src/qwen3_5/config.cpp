@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
 namespace sightline::qwen3_5 {
 namespace {
 
@@ -222,16 +224,19 @@ VisionConfig parse_vision(const JsonReader& vision, const Family& family,
   return config;
 }
 
-const Family& parse_family(const JsonReader& root, const std::string& file) {
+// The family that a model type belongs to, and whether it is its language model alone.
+std::pair<const Family&, bool> parse_family(const JsonReader& root, const std::string& file) {
   const std::string found = root.at("model_type").string();
   std::string expected;
   for (const Family& family : kFamilies) {
-    if (found == family.model_type) return family;
-    expected += fmt::format("{}\"{}\"", expected.empty() ? "" : " or ", family.model_type);
+    const std::string whole(family.model_type), text = whole + "_text";
+    if (found == whole || found == text) return {family, found == text};
+    expected += fmt::format("{}\"{}\", \"{}\"", expected.empty() ? "" : ", ", whole, text);
   }
-  throw Error(Code::unsupported_model,
-              fmt::format("{}: model_type: expected {}, found \"{}\"", file, expected, found),
-              {{"file", file}, {"path", "model_type"}, {"expected", expected}, {"found", found}});
+  throw Error(
+      Code::unsupported_model,
+      fmt::format("{}: model_type: expected one of {}, found \"{}\"", file, expected, found),
+      {{"file", file}, {"path", "model_type"}, {"expected", expected}, {"found", found}});
 }
 
 }  // namespace
@@ -245,12 +250,16 @@ nn::VisionShape VisionConfig::shape() const {
 Config parse_config(const io::Json& json, const std::string& file) {
   const JsonReader root(json, file, "", Code::invalid_config);
   Config config;
-  const Family& family = parse_family(root, file);
-  config.model_type = family.model_type;
-  config.text_config = parse_text(root.at("text_config"), family);
-  if (root.has("vision_config"))
+  const auto [family, text_only] = parse_family(root, file);
+  config.model_type = root.at("model_type").string();
+  config.text_only = text_only;
+  config.text_config = parse_text(text_only ? root : root.at("text_config"), family);
+  if (root.has("language_model_only"))
+    config.language_model_only = root.at("language_model_only").boolean();
+  if (root.has("vision_config") && !text_only && !config.language_model_only) {
     config.vision_config =
         parse_vision(root.at("vision_config"), family, config.text_config.hidden_size);
+  }
   if (root.has("tie_word_embeddings"))
     config.tie_word_embeddings = root.at("tie_word_embeddings").boolean();
   config.image_token_id = token_id(root, "image_token_id");

@@ -73,12 +73,15 @@ struct Config {
   TextConfig text_config;
   std::optional<VisionConfig> vision_config;
   bool tie_word_embeddings = false;  ///< informational: the presence of lm_head.weight decides
+  bool text_only = false;  ///< flat export of the language model: its tensors lie below "model."
+  bool language_model_only = false;  ///< a vision tower, if there is one, is left alone
   std::int32_t image_token_id = -1, video_token_id = -1, vision_start_token_id = -1,
                vision_end_token_id = -1;
 };
 
 /// Parses a config.json document of a Qwen3.5 model, dense (`qwen3_5`) or mixture of experts
-/// (`qwen3_5_moe`); `file` names it in messages. Throws Error(invalid_config, unsupported_model).
+/// (`qwen3_5_moe`), or of its language model alone (`qwen3_5_text`, `qwen3_5_moe_text`); `file`
+/// names it in messages. Throws Error(invalid_config, unsupported_model).
 Config parse_config(const io::Json& json, const std::string& file);
 
 }  // namespace sightline::qwen3_5

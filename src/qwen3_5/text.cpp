@@ -2,6 +2,7 @@
 #include "qwen3_5/text.hpp"
 
 #include "kernels/elementwise.hpp"
+#include "model/whole_prompt.hpp"
 
 namespace sightline::qwen3_5 {
 
@@ -66,35 +67,11 @@ TextModel TextModel::load(const io::Loader& loader, const TextConfig& config, La
   return text;
 }
 
-namespace {
-
-// What transformers hands to the language model beside the embeddings: positions (3, 1, n) and, for
-// a sequence from its start, the mask of ones (1, n).
-void show_positions(nn::Span& span, std::span<const model::Segment> segments, std::int64_t rows) {
-  std::vector<std::int64_t> values;
-  for (std::size_t axis = 0; axis < 3; ++axis) {
-    for (const model::Segment& segment : segments) {
-      const auto first = segment.positions->axes[axis].begin() + segment.first_position;
-      values.insert(values.end(), first, first + segment.rows);
-    }
-  }
-  const auto show = [&](const char* name, const Shape& shape) {
-    span.in(TensorRef{name, DType::i64, shape, reinterpret_cast<const std::byte*>(values.data()),
-                      shape.back()});
-  };
-  show("position_ids", {3, 1, rows});
-  if (segments.size() != 1 || segments[0].first_position != 0) return;
-  values.assign(static_cast<std::size_t>(rows), 1);
-  show("attention_mask", {1, rows});
-}
-
-}  // namespace
-
 void TextModel::operator()(nn::Pass& pass, View hidden_states,
                            std::span<const model::Segment> segments, View final_hidden,
                            const nn::Where& where) const {
   nn::Span span{pass, site, where};
-  if (span.tracing()) show_positions(span, segments, hidden_states.rows);
+  model::show_positions(span, segments, hidden_states.rows);
   span.in("inputs_embeds", hidden_states);
   // Rotary angles are the same in every layer.
   const View cos = span.tmp(hidden_states.rows, rotary_emb.half()),

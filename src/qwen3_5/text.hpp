@@ -45,10 +45,6 @@ struct Attention {
   nn::Linear q_proj, k_proj, v_proj, o_proj;
   nn::RmsNorm q_norm, k_norm;
   std::int64_t num_heads = 0, num_key_value_heads = 0, head_dim = 0;
-
- private:
-  void attend(nn::Pass& pass, const model::Segment& segment, LayerSlot slot, ConstView query,
-              ConstView key, ConstView value, View mixed) const;
 };
 
 /// HF: Qwen3_5GatedDeltaNet.

@@ -71,7 +71,8 @@ TEST(Config, NamesWhatIsWrong) {
             "config.json: vision_config.deepstack_visual_indexes: expected [] (Qwen3.5 has no "
             "DeepStack), found a non-empty list");
   EXPECT_EQ(error_of("model_type", "llama"),
-            "config.json: model_type: expected \"qwen3_5\" or \"qwen3_5_moe\", found \"llama\"");
+            "config.json: model_type: expected one of \"qwen3_5\", \"qwen3_5_text\", "
+            "\"qwen3_5_moe\", \"qwen3_5_moe_text\", found \"llama\"");
 }
 
 TEST(Config, ReadsExperts) {
