@@ -3,7 +3,7 @@
     sightline models --config qwen3.5-2b > config.json
     python tools/reference/module_tree.py config.json tests/data/audit/qwen3.5-2b.txt
 
-Made so: tests/data/audit/*.txt, with transformers 5.24.0 and torch 2.13.0.
+Made so: tests/data/audit/qwen3.5-*.txt, with transformers 5.24.0 and torch 2.13.0.
 """
 import json
 import pathlib
