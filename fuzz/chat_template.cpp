@@ -5,7 +5,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
-#include <string>
 
 namespace {
 
@@ -29,7 +28,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   static const io::Json kDefinitions = io::parse_json(kTools, "tools");
   try {
     const auto program =
-        chat::ChatTemplate::parse(std::string(reinterpret_cast<const char*>(data), size), "fuzz");
+        chat::ChatTemplate::parse({reinterpret_cast<const char*>(data), size}, "fuzz");
     for (const bool all : {false, true}) {
       chat::RenderInput input{kConversation, all ? &kDefinitions : nullptr};
       input.kwargs.add("enable_thinking", all);

@@ -47,7 +47,7 @@ void check_keywords(const io::Json& kwargs) {
 
 }  // namespace
 
-ChatTemplate ChatTemplate::parse(std::string source, std::string name) {
+ChatTemplate ChatTemplate::parse(std::string_view source, const std::string& name) {
   return ChatTemplate(std::make_shared<const Program>(parse_template(source, name)));
 }
 

@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "base/source_text.hpp"
 #include "io/json.hpp"
@@ -31,7 +32,7 @@ class ChatTemplate {
   /// Parses a Jinja2 template; `name` is what errors call it (the file's name). Throws
   /// Error(invalid_template, template_limit) with the line. HF: _compile_jinja_template
   /// (trim_blocks, lstrip_blocks, loop controls).
-  static ChatTemplate parse(std::string source, std::string name);
+  static ChatTemplate parse(std::string_view source, const std::string& name);
 
   /// Renders. Bytes and one origin per byte; `parts` lists the parts that occur, in order of first
   /// occurrence. Throws Error(template_error): what the template raises verbatim (raise_exception),

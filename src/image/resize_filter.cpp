@@ -18,12 +18,15 @@ double cubic(double x) {
   return 0.0;
 }
 
+// The number without what follows its point. With 0.5 added before it, the reference's rounding,
+// which is llround's only for what is not negative.
+std::int64_t truncated(double x) { return static_cast<std::int64_t>(x); }
+
 // The most bits after the point at which the largest weight still fits 15 bits.
 int choose_precision(double largest) {
   int precision = 0;
   while (precision < kMaxPrecision &&
-         static_cast<std::int64_t>(0.5 + largest * static_cast<double>(1 << (precision + 1))) <
-             (1 << 15)) {
+         truncated(0.5 + largest * static_cast<double>(1 << (precision + 1))) < (1 << 15)) {
     ++precision;
   }
   return precision;
@@ -31,7 +34,7 @@ int choose_precision(double largest) {
 
 std::int16_t fixed_point(double weight, int precision) {
   const double scaled = weight * static_cast<double>(1 << precision);
-  return static_cast<std::int16_t>(scaled < 0 ? scaled - 0.5 : scaled + 0.5);
+  return static_cast<std::int16_t>(truncated(scaled < 0 ? scaled - 0.5 : scaled + 0.5));
 }
 
 }  // namespace
@@ -46,9 +49,8 @@ AxisFilter make_axis_filter(std::int64_t in, std::int64_t out) {
   double largest = 0;
   for (std::int64_t i = 0; i < out; ++i) {
     const double centre = (static_cast<double>(i) + 0.5) * scale;
-    const std::int64_t low =
-        std::max<std::int64_t>(0, static_cast<std::int64_t>(centre - support + 0.5));
-    const std::int64_t high = std::min(in, static_cast<std::int64_t>(centre + support + 0.5));
+    const std::int64_t low = std::max<std::int64_t>(0, truncated(centre - support + 0.5));
+    const std::int64_t high = std::min(in, truncated(centre + support + 0.5));
     const std::size_t begin = weights.size();
     double sum = 0;
     for (std::int64_t j = low; j < high; ++j) {

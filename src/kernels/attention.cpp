@@ -156,6 +156,13 @@ Work attention_work(const AttentionShape& shape, ConstView q, std::int64_t first
           kv_bytes + 2 * q.rows * q.cols * dtype_size(DType::f32)};
 }
 
+void store_rounded(const float* source, std::int64_t count, std::byte* target) {
+  for (std::int64_t i = 0; i < count; ++i) {
+    const bf16 value = to_bf16(source[i]);
+    std::memcpy(target + i * dtype_size(DType::bf16), &value.bits, sizeof value.bits);
+  }
+}
+
 }  // namespace
 
 void attention(Compute& compute, const AttentionShape& shape, ConstView q,
@@ -200,10 +207,7 @@ void store_kv(ConstView x, std::int64_t kv_heads, std::int64_t first, DType dtyp
       std::byte* target = block + (h * kKvBlock + position % kKvBlock) * bytes;
       const float* source = x.row(r) + h * dim;
       if (dtype == DType::bf16) {
-        for (std::int64_t d = 0; d < dim; ++d) {
-          const bf16 value = to_bf16(source[d]);
-          std::memcpy(target + d * 2, &value.bits, sizeof value.bits);
-        }
+        store_rounded(source, dim, target);
       } else {
         std::memcpy(target, source, static_cast<std::size_t>(bytes));
       }

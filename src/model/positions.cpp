@@ -42,6 +42,13 @@ class Groups {
   std::size_t next_ = 0;
 };
 
+[[noreturn]] void refuse_short_run(std::size_t token, const nn::Grid& picture) {
+  throw Error(
+      Code::placeholder_mismatch,
+      fmt::format("a run of placeholders ends at token {}, inside of a picture of {} tokens", token,
+                  picture.patches()));
+}
+
 }  // namespace
 
 std::vector<TokenType> token_types(std::span<const std::int32_t> ids, std::int32_t image_id,
@@ -71,18 +78,11 @@ std::int64_t append_positions(std::span<const TokenType> types, std::span<const 
     }
     const TokenType type = types[i];
     const nn::Grid group = type == TokenType::image ? image_groups.take() : video_groups.take();
-    for (std::int64_t y = 0; y < group.h; ++y) {
-      for (std::int64_t x = 0; x < group.w; ++x, ++i) {
-        if (i >= types.size() || types[i] != type) {
-          throw Error(
-              Code::placeholder_mismatch,
-              fmt::format(
-                  "a run of placeholders ends at token {}, inside of a picture of {} tokens", i,
-                  group.patches()));
-        }
-        positions.push(static_cast<std::int32_t>(next), static_cast<std::int32_t>(next + y),
-                       static_cast<std::int32_t>(next + x));
-      }
+    for (std::int64_t token = 0; token < group.patches(); ++token, ++i) {
+      if (i >= types.size() || types[i] != type) refuse_short_run(i, group);
+      positions.push(static_cast<std::int32_t>(next),
+                     static_cast<std::int32_t>(next + token / group.w),
+                     static_cast<std::int32_t>(next + token % group.w));
     }
     next += std::max(group.h, group.w);
   }

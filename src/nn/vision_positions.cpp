@@ -25,6 +25,30 @@ Sample sample_axis(std::int64_t i, std::int64_t n, std::int64_t side) {
   return {a, std::min(a + 1, side - 1), source - static_cast<float>(a)};
 }
 
+/// Writes to `sum` the row of the table, side x side rows, that lies between its rows at y and x;
+/// `corner` is scratch of one row.
+void interpolate(const Weight& table, std::int64_t side, const Sample& y, const Sample& x,
+                 float* corner, float* sum) {
+  const auto accumulate = [&](std::int64_t row, std::int64_t column, float weight, bool start) {
+    kernels::widen_row(table, row * side + column, corner);
+    for (std::int64_t k = 0; k < table.in; ++k)
+      sum[k] = (start ? 0.0F : sum[k]) + weight * corner[k];
+  };
+  accumulate(y.a, x.a, (1 - y.delta) * (1 - x.delta), true);
+  accumulate(y.a, x.b, (1 - y.delta) * x.delta, false);
+  accumulate(y.b, x.a, y.delta * (1 - x.delta), false);
+  accumulate(y.b, x.b, y.delta * x.delta, false);
+}
+
+/// Adds `row` to the rows first, first + step, … of `hidden`, `count` of them.
+void add_to_rows(const float* row, std::int64_t first, std::int64_t step, std::int64_t count,
+                 View hidden) {
+  for (std::int64_t i = 0; i < count; ++i) {
+    float* out = hidden.row(first + i * step);
+    for (std::int64_t k = 0; k < hidden.cols; ++k) out[k] += row[k];
+  }
+}
+
 }  // namespace
 
 std::vector<PatchPlace> merge_block_order(const Grid& grid, std::int64_t merge) {
@@ -49,35 +73,21 @@ void add_position_embedding(Pass& pass, const Weight& table, std::span<const Gri
     return;
   const auto side =
       static_cast<std::int64_t>(std::llround(std::sqrt(static_cast<double>(table.out))));
-  const std::int64_t width = table.in;
   std::int64_t first = 0;
   for (const Grid& grid : grids) {
     const auto places = merge_block_order(grid, merge);
     const auto rows = static_cast<std::int64_t>(places.size());
     const ArenaScope scope(pass.arena);
-    const View corner = pass.arena.matrix(pass.threads.count(), width);
-    const View sum = pass.arena.matrix(pass.threads.count(), width);
+    const View corner = pass.arena.matrix(pass.threads.count(), table.in);
+    const View sum = pass.arena.matrix(pass.threads.count(), table.in);
     pass.threads.for_blocks(
         (rows + kRowsPerBlock - 1) / kRowsPerBlock, [&](std::int64_t block, int worker) {
-          float* taken = corner.row(worker);
-          float* total = sum.row(worker);
           const std::int64_t end = std::min(rows, (block + 1) * kRowsPerBlock);
           for (std::int64_t p = block * kRowsPerBlock; p < end; ++p) {
             const auto [row, col] = places[static_cast<std::size_t>(p)];
-            const Sample y = sample_axis(row, grid.h, side), x = sample_axis(col, grid.w, side);
-            const auto accumulate = [&](std::int64_t r, std::int64_t c, float weight, bool start) {
-              kernels::widen_row(table, r * side + c, taken);
-              for (std::int64_t k = 0; k < width; ++k)
-                total[k] = (start ? 0.0F : total[k]) + weight * taken[k];
-            };
-            accumulate(y.a, x.a, (1 - y.delta) * (1 - x.delta), true);
-            accumulate(y.a, x.b, (1 - y.delta) * x.delta, false);
-            accumulate(y.b, x.a, y.delta * (1 - x.delta), false);
-            accumulate(y.b, x.b, y.delta * x.delta, false);
-            for (std::int64_t t = 0; t < grid.t; ++t) {
-              float* out = hidden.row(first + t * rows + p);
-              for (std::int64_t k = 0; k < width; ++k) out[k] += total[k];
-            }
+            interpolate(table, side, sample_axis(row, grid.h, side), sample_axis(col, grid.w, side),
+                        corner.row(worker), sum.row(worker));
+            add_to_rows(sum.row(worker), first + p, rows, grid.t, hidden);
           }
         });
     first += grid.patches();
