@@ -244,8 +244,8 @@ TEST_F(Asked, CapturesAreSelectedSavedAndCompared) {
                                           "model.visual.merger|in", "--select", "model.visual|*"});
   ASSERT_EQ(selected.code, 0) << selected.err;
   std::vector<std::string> keys;
-  for (const io::TensorEntry& entry : io::SafetensorsFile(some).entries())
-    keys.push_back(entry.name);
+  const io::SafetensorsFile stored(some);
+  for (const io::TensorEntry& entry : stored.entries()) keys.push_back(entry.name);
   EXPECT_EQ(keys, (std::vector<std::string>{"trace/model.visual|in", "trace/model.visual|grid_thw",
                                             "trace/model.visual.merger|in",
                                             "trace/model.visual|pooler_output",
@@ -269,8 +269,11 @@ TEST_F(Asked, ANanIsFoundWhereItBegins) {
   std::filesystem::copy(data("models/dense/model.safetensors"), file);
   std::filesystem::permissions(file, std::filesystem::perms::owner_all);
   std::int64_t begin = 0;
-  for (const io::TensorEntry& entry : io::SafetensorsFile(file).entries()) {
-    if (entry.name == "model.language_model.layers.1.mlp.down_proj.weight") begin = entry.begin;
+  {
+    const io::SafetensorsFile weights(file);
+    for (const io::TensorEntry& entry : weights.entries()) {
+      if (entry.name == "model.language_model.layers.1.mlp.down_proj.weight") begin = entry.begin;
+    }
   }
   ASSERT_GT(begin, 0);
   std::fstream bytes(file, std::ios::in | std::ios::out | std::ios::binary);
