@@ -132,7 +132,7 @@ std::string further_table(const calc::Result& r) {
 }
 
 std::string sampling_text(const calc::Result& r, const calc::Sampling& sampling) {
-  std::string text = fmt::format("\nframes {} to {}: {} of {}; times", grouped(sampling.index(0)),
+  std::string text = fmt::format("frames {} to {}: {} of {}; times", grouped(sampling.index(0)),
                                  grouped(sampling.index(sampling.count - 1)),
                                  grouped(sampling.count), grouped(sampling.total));
   const std::int64_t groups = sampling.groups();
@@ -140,7 +140,7 @@ std::string sampling_text(const calc::Result& r, const calc::Sampling& sampling)
     text += " " + stamp(r, sampling, g);
   }
   if (groups > kShownTimes) text += " ... " + stamp(r, sampling, groups - 1);
-  return wrapped(text, 0, 2) + "\n";
+  return "\n" + wrapped(text, 0, 2) + "\n";
 }
 
 std::string notes(const calc::Result& r) {
@@ -148,8 +148,11 @@ std::string notes(const calc::Result& r) {
   const auto note = [&](const std::string& words) { text += "- " + wrapped(words, 2, 2) + "\n"; };
   if (r.budget_below_minimum) {
     note("the budget is below the smallest size: whichever rule acts first wins");
+  } else if (r.budget_share > 1) {
+    note(r.mode == Mode::image ? "the budget is exceeded: sides are whole blocks, at least one"
+                               : "the budget is exceeded: the rule does not count every repeated "
+                                 "frame, and sides are whole blocks");
   }
-  if (r.budget_share > 1) note("the sides are whole blocks, so the budget is exceeded");
   if (r.repeated_frames > 0) note("a repeated frame adds no motion");
   note("shapes only: marks, time stamps and padding slots are not among the visual tokens");
   return text;

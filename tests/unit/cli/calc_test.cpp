@@ -146,8 +146,24 @@ TEST(Calc, ChoosesFramesOfAClip) {
             R"(["0.3","1.3","2.4","3.5","4.6","5.6","6.7","7.8","8.9","9.7"])");
   EXPECT_EQ(answer.find("details")->find("budget")->as_int(), 25165824);
   const Ran people = calc({"--mode", "video", "--total-frames", "86400", "--native-fps", "24"});
-  EXPECT_NE(people.out.find("768 of 86,400"), std::string::npos) << people.out;
+  EXPECT_NE(people.out.find("\nframes 0 to 86,399: 768 of 86,400; times 2.4 "), std::string::npos)
+      << people.out;
   EXPECT_NE(people.out.find("... 3597.6"), std::string::npos) << people.out;
+}
+
+TEST(Calc, SaysWhyABudgetIsExceeded) {
+  const auto with = [](std::vector<std::string> more, const char* height, const char* width) {
+    more.insert(more.end(), {"--height", height, "--width", width});
+    return calc(std::move(more)).out;
+  };
+  EXPECT_NE(with({"--budget", "64"}, "1", "200").find("sides are whole blocks, at least one"),
+            std::string::npos);
+  EXPECT_NE(with({"--mode", "video", "--frames", "5"}, "2272", "2272")
+                .find("does not count every repeated frame"),
+            std::string::npos);
+  const std::string below = with({"--budget", "16"}, "64", "64");
+  EXPECT_NE(below.find("below the smallest size"), std::string::npos);
+  EXPECT_EQ(below.find("is exceeded"), std::string::npos);
 }
 
 TEST(Calc, MistakesAreNamed) {
