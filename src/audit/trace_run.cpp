@@ -2,6 +2,7 @@
 #include "audit/trace_run.hpp"
 
 #include <algorithm>
+#include <unordered_map>
 
 #include "generate/clock.hpp"
 #include "generate/engine_impl.hpp"
@@ -10,14 +11,23 @@
 namespace sightline::audit {
 namespace {
 
-/// Gives events the work of the walk's calls; false if the two made different calls.
+/// Gives events the work of the walk's calls; false if the two made different calls. Which experts
+/// of a mixture are called is decided by the values, so those may differ: the walk uses all evenly.
 bool attribute(const Events& walk, Events& events) {
-  const bool same = std::equal(
-      walk.begin(), walk.end(), events.begin(), events.end(), [](const Event& a, const Event& b) {
-        return a.path == b.path && a.class_name == b.class_name && a.call == b.call;
-      });
-  for (std::size_t i = 0; same && i < events.size(); ++i) events[i].work = walk[i].work;
-  return same;
+  constexpr std::string_view kExperts = ".experts.";
+  std::unordered_map<std::string, const Event*> counted;
+  for (const Event& event : walk) counted.emplace(event.key(), &event);
+  std::size_t others = 0;  // calls of the walk that are no expert's and were not met yet
+  for (const Event& event : walk) others += event.path.find(kExperts) == std::string::npos ? 1 : 0;
+  for (Event& event : events) {
+    const bool expert = event.path.find(kExperts) != std::string::npos;
+    const auto found = counted.find(event.key());
+    const bool same = found != counted.end() && found->second->class_name == event.class_name;
+    if (same) event.work = found->second->work;
+    if (!same && !expert) return false;
+    others -= expert ? 0 : 1;
+  }
+  return others == 0;
 }
 
 bool holds_non_finite(const std::vector<EventTensor>& tensors) {
