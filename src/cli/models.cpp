@@ -76,8 +76,8 @@ std::string language_table() {
                {"hidden", true},
                {"layers", true},
                {"feed-forward"},
-               {"heads q/kv", true},
-               {"value heads", true},
+               {"q/kv", true},
+               {"GDN", true},
                {"head"},
                {"source: config.json of"}});
   for (const FamilyMember& m : audit::family()) {
@@ -126,8 +126,9 @@ std::string parameter_table() {
 
 std::string models_text() {
   return fmt::format(
-      "Language models. All: 248,320 ids, heads of 256, every fourth layer full attention; a "
-      "mixture's\nfeed-forward is chosen of all experts x width, and one shared expert.\n\n{}\n"
+      "Language models. All: 248,320 ids, heads of 256, every fourth layer full attention. q/kv, "
+      "GDN: heads of\nattention, value heads of Gated DeltaNet. A mixture: chosen of all experts x "
+      "width, and a shared one.\n\n{}\n"
       "Vision towers. All: patches of 2 x 16 x 16, four merged into one feature. Source as "
       "above.\n\n{}\n"
       "Parameters, {}\n(MTP: stored, never run).\n\n{}",

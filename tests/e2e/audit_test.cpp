@@ -42,7 +42,13 @@ TEST(Models, ListEverySizeWithSources) {
 }
 
 TEST(Inspect, APublishedSizeIsTheReferences) {
-  expect_fits(sightline({"inspect", "qwen3.5-2b"}));
+  // The tree is torch's to the byte, wide lines included; what stands around it fits.
+  const std::string tree = io::read_file(data("audit/qwen3.5-2b.txt"));
+  for (const std::string& line : sightline({"inspect", "qwen3.5-2b"}).lines()) {
+    if (tree.find(line + "\n") == std::string::npos) {
+      EXPECT_LE(cli::display_width(line), 100U) << line;
+    }
+  }
   const io::Json json = sightline({"inspect", "qwen3.5-2b", "--json"}).json();
   EXPECT_EQ(json.find("tree")->as_string(), io::read_file(data("audit/qwen3.5-2b.txt")));
   EXPECT_FALSE(json.find("same_object")->as_bool());
