@@ -21,21 +21,23 @@ def orthogonal(x, steps=5):
 
 
 class Optimiser:
-    def __init__(self, named, lr, decay=0.02, momentum=0.95):
+    def __init__(self, named, lr, decay=0.02, momentum=0.95, tower=1.0):
+        """tower: factor of the learning rate for the vision tower's parameters"""
         hidden = [(n, p) for n, p in named if p.dim() == 2 and ("blocks." in n or "layers." in n)]
         names = {n for n, _ in hidden}
-        rest = [p for n, p in named if n not in names]
+        rest = [[p for n, p in named if n not in names and ("visual." in n) == v] for v in (False, True)]
+        self.tower = tower
         self.groups = collections.defaultdict(list)
         for n, p in hidden:
             self.groups[p.shape].append(p)
         self.momentum, self.decay, self.buffers = momentum, decay, {n: torch.zeros_like(p) for n, p in hidden}
         self.names = {p: n for n, p in hidden}
-        self.adam = torch.optim.AdamW(rest, lr=lr, betas=(0.9, 0.98), eps=1e-8, weight_decay=0.0, fused=True)
+        self.adam = torch.optim.AdamW([{"params": r} for r in rest], lr=lr, betas=(0.9, 0.98), eps=1e-8, weight_decay=0.0, fused=True)
 
     @torch.no_grad()
     def step(self, lr):
-        for g in self.adam.param_groups:
-            g["lr"] = lr
+        for g, scale in zip(self.adam.param_groups, (1.0, self.tower)):
+            g["lr"] = lr * scale
         self.adam.step()
         for shape, params in self.groups.items():
             params = [p for p in params if p.grad is not None]
@@ -46,7 +48,8 @@ class Optimiser:
                 b = self.buffers[self.names[p]].mul_(self.momentum).add_(p.grad, alpha=1 - self.momentum)
                 moves.append(p.grad * (1 - self.momentum) + b * self.momentum)
             for p, u in zip(params, orthogonal(torch.stack(moves))):
-                p.mul_(1 - lr * self.decay).add_(u, alpha=-lr * 0.5 * max(shape) ** 0.5)
+                r = lr * (self.tower if "visual." in self.names[p] else 1.0)
+                p.mul_(1 - r * self.decay).add_(u, alpha=-r * 0.5 * max(shape) ** 0.5)
 
     def zero_grad(self):
         self.adam.zero_grad(set_to_none=True)

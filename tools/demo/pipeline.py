@@ -139,7 +139,7 @@ def picture_batch(rng, prompts, digits, stage, questions=True):
     gh, gw = H // 16, W // 16
     small = stage["smallest"] if H * W >= 65536 else max(0.1, stage["smallest"])
     images, labels, count, packs = [], [], [], [[] for _ in range(stage["packs"])]
-    lengths = rng.choice([1, 2, 3, 5], len(packs), p=[0.15, 0.2, 0.3, 0.35])  # the same in a pack: little padding
+    lengths = rng.choice([1, 2, 4, 7], len(packs), p=[0.15, 0.15, 0.3, 0.4])  # the same in a pack: little padding
     while len(images) < n:
         s = sample_any(rng, digits, W / H, small, stage["digits"], stage["words"])
         h, w = native_size(rng, H, W, min(MIN_PIXELS, H * W))

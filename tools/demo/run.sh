@@ -19,6 +19,5 @@ stage() {  # name seconds options...
 }
 stage tower-1 1500 --replay 3
 stage tower64-1 1500 --replay 2 --decay 0.4
-stage full-1 2400 --frozen --replay 4 --fresh
-stage full-2 2400 --replay 2 --mtp-every 3
-stage sizes-1 2400 --replay 2 --mtp-every 3
+stage full-1 2700 --frozen --replay 5 --fresh --mtp-every 6
+stage sizes-1 3600 --fresh --tower-lr 0.4 --lr 1.5e-3 --decay 0.75 --replay 4

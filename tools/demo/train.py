@@ -26,7 +26,7 @@ from pipeline import Feed, Prompts, make_step, patchify
 from scenes import COLOURS, DIRECTIONS, SHAPES, load_digits
 
 BASE = {"sizes": [(128, 128)], "size_weights": [1.0], "pictures": 64, "clips": 8, "clip_sizes": [1.0, 0.0, 0.0], "digits": 0.12, "words": 0.0,
-        "smallest": 0.12, "damage": 1.0, "packs": 4, "questions": True, "dense": 1.0, "lr": 2e-3, "warmup": 20, "decay": 0.0}
+        "smallest": 0.12, "damage": 1.0, "packs": 4, "questions": True, "dense": 1.0, "lr": 2e-3, "warmup": 20, "decay": 0.0, "pool": 48}
 STAGES = {
     "tower": dict(BASE, number=1, questions=False, pictures=48, clips=12, damage=0.3),
     "small": dict(BASE, number=2, pictures=64, dense=0.5),
@@ -35,7 +35,7 @@ STAGES = {
     "full": dict(BASE, number=3, sizes=[(256, 256)], pictures=20, smallest=0.1, dense=0.4, digits=0.15, clip_sizes=[0.85, 0.1, 0.05],
                  lr=2e-3),
     "sizes": dict(BASE, number=4, sizes=[(256, 256), (256, 320), (320, 256), (224, 320), (320, 224), (192, 384), (320, 320), (384, 384), (384, 512)],
-                  size_weights=[0.64, 0.07, 0.07, 0.05, 0.05, 0.02, 0.05, 0.03, 0.02], pictures=32, smallest=0.1, dense=0.3, digits=0.15,
+                  size_weights=[0.64, 0.07, 0.07, 0.05, 0.05, 0.02, 0.05, 0.03, 0.02], pictures=20, pool=16, smallest=0.1, dense=0.3, digits=0.2,
                   clip_sizes=[0.75, 0.15, 0.1], lr=1.5e-3, decay=0.6),
 }
 
@@ -65,6 +65,8 @@ class Heads(nn.Module):
             bins = (where[figure] * PLACE_BINS).long().clamp(0, PLACE_BINS - 1)
             for key, logits, target in zip(("t.column", "t.row"), self.place(rows[figure]).split(PLACE_BINS, -1), bins.unbind(-1)):
                 loss = loss + 1.5 * ce(logits, target, key, stats)
+        else:
+            loss = loss + self.place(rows).sum() * 0
         loss = loss + ce(self.shape(rows)[figure], shape[figure], "t.shape", stats) + 0.3 * ce(self.shape(rows), shape, "t.where", stats)
         for key, logits, target in (("t.colour", self.colour(rows), colour),
                                     ("t.centre", self.centre(rows), centre)):
@@ -130,15 +132,15 @@ def answer_loss(model, batch, seen, prompts_ids, stats, key, generator):
     return loss + 0.15 * loss2
 
 
-def look(model, part, frozen):
-    """The tower's rows of a batch; a frozen tower sees a batch once."""
+def look(model, part, frozen, once):
+    """The tower's rows of a batch, and whether they carry gradients; with `once` (or frozen) later uses get stored rows."""
     if "rows" in part:
-        return part["rows"]
+        return part["rows"], False
     with torch.set_grad_enabled(not frozen):
         rows = model.model.visual(torch.from_numpy(patchify(part["pixels"], part["pixels"].ndim == 4)), *part["grid"])
-    if frozen:
-        part["rows"], part["pixels"] = rows, None
-    return rows
+    if once or frozen:
+        part["rows"], part["pixels"] = rows.detach(), None
+    return rows, not frozen
 
 
 def step_loss(model, heads, stage, batch, prompts_ids, stats, generator, mtp):
@@ -147,8 +149,8 @@ def step_loss(model, heads, stage, batch, prompts_ids, stats, generator, mtp):
     for part, key, weight in ((pictures, "a.picture", 1.0), (clips, "a.clip", 0.8)):
         if part is None:
             continue
-        rows = look(model, part, stage["frozen"])
-        if not stage["frozen"]:
+        rows, fresh = look(model, part, stage["frozen"], stage["questions"])
+        if fresh:
             dense = heads.picture_loss if key == "a.picture" else heads.clip_loss
             loss = loss + weight * stage["dense"] * dense(rows, part, stats)
         if stage["questions"]:
@@ -195,7 +197,7 @@ def train(rank, a):
     model, heads = Demo(conf), Heads(conf["text_config"]["hidden_size"])
     prompts_ids = (conf["image_token_id"], conf["video_token_id"])
     params = list(model.named_parameters()) + list(heads.named_parameters())
-    opt = Optimiser(params, stage["lr"])
+    opt = Optimiser(params, stage["lr"], tower=a.tower_lr)
     params = [p for _, p in params]
     first = made = 0
     source = a.state if a.state.exists() else a.start_from
@@ -208,10 +210,9 @@ def train(rank, a):
         same = {k: v.shape for k, v in s["heads"].items()} == {k: v.shape for k, v in heads.state_dict().items()}
         mine = heads.state_dict()
         heads.load_state_dict({k: v for k, v in s["heads"].items() if k in mine and mine[k].shape == v.shape}, strict=False)
-        if same and set(s["opt"].get("momentum", ())) == set(opt.buffers):
+        forget = a.fresh and source != a.state
+        if same and not forget and set(s["opt"].get("momentum", ())) == set(opt.buffers):
             opt.load_state_dict(s["opt"])
-        if a.fresh:
-            opt = Optimiser(list(model.named_parameters()) + list(heads.named_parameters()), stage["lr"])
         if source == a.state:
             first, made = s["step"], s.get("made", s["step"])
         say("loaded", source.name, "at step", s["step"], flush=True)
@@ -242,7 +243,7 @@ def train(rank, a):
         # drawing costs time too: a batch is used about `replay` times, with others in between
         generator = torch.Generator().manual_seed(a.seed * 1000003 + step)
         if len(pool) < 8 or torch.rand((), generator=generator).item() < 1 / a.replay:
-            pool, made = [feed.get()[1]] + pool[:47], made + 1
+            pool, made = [feed.get()[1]] + pool[:stage["pool"] - 1], made + 1
             batch = pool[0]
         else:
             batch = pool[int(torch.randint(len(pool), (), generator=generator))]
@@ -281,6 +282,7 @@ def main():
     ap.add_argument("--replay", type=float, default=2.0, help="mean number of uses of a batch")
     ap.add_argument("--mtp-every", type=int, default=4, help="steps from one use of the multi-token-prediction loss to the next")
     ap.add_argument("--lr", type=float)
+    ap.add_argument("--tower-lr", type=float, default=1.0, help="factor of the learning rate for the tower")
     ap.add_argument("--decay", type=float)
     a = ap.parse_args()
     pathlib.Path(str(a.state) + ".meet").unlink(missing_ok=True)
