@@ -114,24 +114,24 @@ std::string parameter_table() {
                {"head", true},
                {"MTP", true},
                {"total", true},
-               {"tensors", true}});
+               {"n", true}});
   for (const FamilyMember& m : audit::family()) {
     const ParameterCounts counts = counts_of(m);
     table.row({std::string(m.name), grouped(counts.vision), grouped(counts.language),
                counts.head == 0 ? "tied" : grouped(counts.head), grouped(counts.mtp),
-               grouped(counts.total()), grouped(counts.tensors)});
+               grouped(counts.total()), std::to_string(counts.tensors)});
   }
   return table.text();
 }
 
 std::string models_text() {
   return fmt::format(
-      "Language models. All: 248,320 ids, heads of 256, every fourth layer full attention. q/kv, "
-      "GDN: heads of\nattention, value heads of Gated DeltaNet. A mixture: chosen of all experts x "
-      "width, and a shared one.\n\n{}\n"
+      "Language models. All: 248,320 ids, heads of 256, every fourth layer full attention. q/kv,\n"
+      "GDN: heads of attention, value heads of Gated DeltaNet. A mixture: chosen of all experts\n"
+      "x width, and a shared one.\n\n{}\n"
       "Vision towers. All: patches of 2 x 16 x 16, four merged into one feature. Source as "
       "above.\n\n{}\n"
-      "Parameters, {}\n(MTP: stored, never run).\n\n{}",
+      "Parameters, {}\n(MTP: stored, never run; n: tensors).\n\n{}",
       language_table(), vision_table(), kCounted.substr(kCounted.find("elements")),
       parameter_table());
 }
