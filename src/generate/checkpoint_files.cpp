@@ -33,7 +33,7 @@ std::optional<chat::ChatTemplate> read_chat_template(const std::string& director
   if (!io::is_file(config)) return std::nullopt;
   std::optional<std::string> source = template_of_tokenizer_config(config);
   if (!source) return std::nullopt;
-  return chat::ChatTemplate::parse(std::move(*source), config + ": chat_template");
+  return chat::ChatTemplate::parse(*source, config + ": chat_template");
 }
 
 const chat::ChatTemplate& require_template(const std::optional<chat::ChatTemplate>& chat_template,
@@ -73,6 +73,13 @@ ControlIds read_control_ids(const std::string& directory, const tokenizer::Token
   take("vision_start_token_id", ids.vision_start);
   take("vision_end_token_id", ids.vision_end);
   return ids;
+}
+
+bool may_see_pictures(const std::string& directory) {
+  const std::string path = directory + "/config.json";
+  if (!io::is_file(path)) return true;
+  const io::Json json = io::read_json_file(path, Code::invalid_config);
+  return io::JsonReader(json, path, "", Code::invalid_config).has("vision_config");
 }
 
 bool has_processor_file(const std::string& directory) {

@@ -24,6 +24,10 @@ const chat::ChatTemplate& require_template(const std::optional<chat::ChatTemplat
 /// (specification 1.1, 4.1). Throws Error(invalid_config).
 ControlIds read_control_ids(const std::string& directory, const tokenizer::Tokenizer& tokenizer);
 
+/// False if config.json lacks vision_config: the checkpoint answers text only. Without config.json
+/// nothing is known, and pictures may be. Throws Error(invalid_config).
+bool may_see_pictures(const std::string& directory);
+
 /// True if the directory has a file that image::read_processor_config reads.
 bool has_processor_file(const std::string& directory);
 

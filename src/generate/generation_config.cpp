@@ -1,6 +1,7 @@
 // Sampling defaults (generation_config.hpp).
 #include "generate/generation_config.hpp"
 
+#include <limits>
 #include <random>
 
 #include "io/file.hpp"
@@ -14,10 +15,11 @@ GenerationConfig read_generation_config(const std::string& directory) {
   if (!io::is_file(path)) return config;
   const io::Json json = io::read_json_file(path, Code::invalid_config);
   const io::JsonReader root(json, path, "", Code::invalid_config);
-  constexpr double kMaxNumber = 1e9;
+  if (!json.is_object()) root.fail("an object", json.type_name());
+  constexpr double kAny = std::numeric_limits<double>::max();  // check_options() has the ranges
   constexpr std::int64_t kMaxId = std::int64_t{1} << 30;
   const auto number = [&](const char* key, double fallback) {
-    return root.has(key) ? root.at(key).number(-kMaxNumber, kMaxNumber) : fallback;
+    return root.has(key) ? root.at(key).number(-kAny, kAny) : fallback;
   };
   // HF: do_sample false (or absent) means greedy, whatever the other keys say.
   const bool sample = root.has("do_sample") && root.at("do_sample").boolean();
@@ -26,10 +28,11 @@ GenerationConfig read_generation_config(const std::string& directory) {
   config.defaults.min_p = number("min_p", 0);
   // HF's default top_k is 50 for a sampled answer.
   constexpr std::int64_t kDefaultTopK = 50;
-  config.defaults.top_k = root.has("top_k") ? root.at("top_k").integer(0, kMaxId)
+  config.defaults.top_k = root.has("top_k") ? root.at("top_k").integer(0, kMaxTopK)
                           : sample          ? kDefaultTopK
                                             : 0;
   config.defaults.repetition_penalty = number("repetition_penalty", 1);
+  check_options(config.defaults, Code::invalid_config, path);
   if (root.has("eos_token_id")) {
     const io::JsonReader eos = root.at("eos_token_id");
     const bool list = eos.value().is_array();

@@ -60,10 +60,13 @@ PromptPicture prepare(const Picture& source, const std::string& where,
   image::ProcessorConfig config = processor;
   config.min_pixels = source.min_pixels.value_or(config.min_pixels);
   config.max_pixels = source.max_pixels.value_or(config.max_pixels);
-  if (config.min_pixels < 1 || config.min_pixels > config.max_pixels) {
-    throw Error(Code::invalid_option,
-                fmt::format("{}: min_pixels: expected 1 to max_pixels ({}), found {}", result.name,
-                            config.max_pixels, config.min_pixels));
+  if (!config.has_valid_limits()) {
+    throw Error(
+        Code::invalid_messages,
+        fmt::format("{}: expected 1 <= min_pixels <= max_pixels <= {}, found {} and {}; give "
+                    "both",
+                    where, image::kMaxPixelLimit, config.min_pixels, config.max_pixels),
+        {{"path", where}});
   }
   result.report = std::move(decoded.report);
   result.picture = image::prepare_picture(std::move(decoded.image), config, result.name);

@@ -18,6 +18,7 @@ struct PromptBuilder::Parts {
   tokenizer::Tokenizer tokenizer;
   std::optional<chat::ChatTemplate> chat_template;
   ControlIds ids;
+  bool sees_pictures = true;
   image::PixelLimits limits;
   image::DecodeOptions decode;
   std::optional<image::ProcessorConfig> processor;
@@ -95,10 +96,18 @@ PromptBuilder::~PromptBuilder() = default;
 
 PromptBuilder PromptBuilder::open(const std::string& directory, const EngineOptions& options,
                                   const std::string& template_path) {
-  auto parts = std::make_unique<Parts>(Parts{
-      directory, tokenizer::Tokenizer::load(directory + "/tokenizer.json"), {}, {}, {}, {}, {}});
+  auto parts =
+      std::make_unique<Parts>(Parts{directory,
+                                    tokenizer::Tokenizer::load(directory + "/tokenizer.json"),
+                                    {},
+                                    {},
+                                    true,
+                                    {},
+                                    {},
+                                    {}});
   parts->chat_template = read_chat_template(directory, template_path);
   parts->ids = read_control_ids(directory, parts->tokenizer);
+  parts->sees_pictures = may_see_pictures(directory);
   parts->limits = {options.min_pixels, options.max_pixels};
   parts->decode.max_pixels = options.max_image_pixels;
   parts->decode.alpha =
@@ -134,7 +143,20 @@ Prompt PromptBuilder::build(const Request& request) const {
   prompt.text = render_text(chat_template, messages.json, arguments, true);
   const SourceText history = render_text(chat_template, messages.json, arguments, false);
   const bool extends = prompt.text.bytes.starts_with(history.bytes);
+  if (prompt.text.bytes.empty()) {
+    throw Error(Code::template_error,
+                fmt::format("{}: the chat template makes an empty prompt of this conversation: "
+                            "expected text for the model",
+                            parts_->directory));
+  }
   // 2. Pictures.
+  if (!messages.pictures.empty() && !parts_->sees_pictures) {
+    throw Error(Code::no_vision_tower,
+                fmt::format("{}: the checkpoint has no vision tower (config.json lacks "
+                            "vision_config), it answers text only: leave out the {} picture(s)",
+                            parts_->directory, messages.pictures.size()),
+                {{"directory", parts_->directory}});
+  }
   for (const RequestPicture& picture : messages.pictures) {
     prompt.pictures.push_back(prepare(picture.source, picture.where, request.base_directory,
                                       processor(), parts_->decode));

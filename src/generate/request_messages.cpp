@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "chat/messages.hpp"
+#include "tokenizer/utf8.hpp"
 
 namespace sightline {
 
@@ -19,6 +20,7 @@ RequestMessages from_values(const std::vector<Message>& messages) {
     for (std::size_t i = 0; i < messages[m].content.size(); ++i) {
       const Part& part = messages[m].content[i];
       if (const auto* text = std::get_if<std::string>(&part)) {
+        require_utf8(*text, fmt::format("messages[{}].content[{}].text", m, i));
         content.push(io::Json::object().add("type", "text").add("text", *text));
         continue;
       }
@@ -52,6 +54,15 @@ Picture picture_of(const chat::VisualPart& part) {
 }
 
 }  // namespace
+
+void require_utf8(const std::string& text, const std::string& where) {
+  const auto bad = tokenizer::find_invalid_utf8(text);
+  if (!bad) return;
+  throw Error(Code::invalid_utf8,
+              fmt::format("{}: expected UTF-8, found byte 0x{:02X} at offset {}", where,
+                          static_cast<unsigned char>(text[*bad]), *bad),
+              {{"input", where}, {"offset", std::to_string(*bad)}});
+}
 
 RequestMessages read_messages(const Request& request) {
   if (!request.messages.empty()) return from_values(request.messages);

@@ -24,6 +24,9 @@ struct RequestMessages {
 /// Error(invalid_messages, invalid_json, unsupported_content) naming the JSON path.
 RequestMessages read_messages(const Request& request);
 
+/// Throws Error(invalid_utf8) naming `where` and the first wrong byte, unless the text is UTF-8.
+void require_utf8(const std::string& text, const std::string& where);
+
 /// What else a template is rendered with.
 struct RenderArguments {
   io::Json tools;  ///< null: none

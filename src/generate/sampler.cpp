@@ -94,21 +94,21 @@ bool allowed(TokenMask mask, std::size_t id) {
 
 }  // namespace
 
-void check_options(const SamplerOptions& options) {
-  const auto check = [](const char* name, double value, double min, double max) {
+void check_options(const SamplerOptions& options, Code code, const std::string& file) {
+  const auto check = [&](const char* name, double value, double min, double max) {
     if (value >= min && value <= max) return;
-    throw Error(Code::invalid_option,
-                fmt::format("{}: expected a number from {} to {}, found {}", name, min, max, value),
+    throw Error(code,
+                fmt::format("{}{}{}: expected a number from {} to {}, found {}", file,
+                            file.empty() ? "" : ": ", name, min, max, value),
                 {{"option", name}});
   };
-  constexpr double kMaxTemperature = 100, kMaxPenalty = 100;
   check("temperature", options.temperature, 0, kMaxTemperature);
-  check("top_p", options.top_p, std::numeric_limits<double>::min(), 1);
+  check("top_p", options.top_p, 0, 1);
   check("min_p", options.min_p, 0, 1);
-  check("top_k", static_cast<double>(options.top_k), 0, std::numeric_limits<std::int32_t>::max());
-  check("presence_penalty", options.presence_penalty, -kMaxPenalty, kMaxPenalty);
-  check("repetition_penalty", options.repetition_penalty, std::numeric_limits<double>::min(),
-        kMaxPenalty);
+  check("top_k", static_cast<double>(options.top_k), 0, static_cast<double>(kMaxTopK));
+  check("presence_penalty", options.presence_penalty, -kMaxPresencePenalty, kMaxPresencePenalty);
+  check("repetition_penalty", options.repetition_penalty, kMinRepetitionPenalty,
+        kMaxRepetitionPenalty);
 }
 
 double uniform(std::uint64_t seed, std::uint64_t choice, std::uint64_t position) {
@@ -155,15 +155,17 @@ std::int32_t Sampler::next(std::span<const float> logits, TokenMask mask) {
   }
   auto chosen = static_cast<std::int32_t>(best - scores_.begin());
   if (!options_.greedy()) {
-    const auto scale = static_cast<float>(options_.temperature);
-    for (float& score : scores_) score /= scale;
+    // Relative to the best score, so that no temperature is small enough to overflow it.
+    const double highest = *best;
+    for (float& score : scores_) {
+      score = static_cast<float>((score - highest) / options_.temperature);
+    }
     Descending order(scores_);
     const Kept kept = filter(order, options_);
     double rest = uniform(options_.seed, options_.choice, position_) * kept.mass;
-    const double highest = order.score(0);
     std::size_t rank = 0;
     for (; rank + 1 < kept.count; ++rank) {
-      rest -= std::exp(order.score(rank) - highest);
+      rest -= std::exp(order.score(rank));  // the best score is 0
       if (rest < 0) break;
     }
     chosen = order.id(rank);

@@ -4,9 +4,11 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "sightline/engine.hpp"
+#include "sightline/error.hpp"
 
 namespace sightline::generate {
 
@@ -21,8 +23,14 @@ struct SamplerOptions {
   [[nodiscard]] bool greedy() const { return temperature <= 0; }
 };
 
-/// Throws Error(invalid_option) naming the option, its range and the value.
-void check_options(const SamplerOptions& options);
+/// Ranges of the options, ends included. Beyond them float32 logits only overflow.
+inline constexpr double kMaxTemperature = 100, kMaxPresencePenalty = 100;
+inline constexpr double kMinRepetitionPenalty = 0.01, kMaxRepetitionPenalty = 100;
+inline constexpr std::int64_t kMaxTopK = 2147483647;  // the largest token id
+
+/// Throws Error(`code`) "FILE: OPTION: expected …, found …", without a file "OPTION: …".
+void check_options(const SamplerOptions& options, Code code = Code::invalid_option,
+                   const std::string& file = "");
 
 /// A set of token ids that may be chosen: bit id of word id / 64. Ids beyond the mask are
 /// forbidden.

@@ -13,6 +13,18 @@ namespace sightline {
 using generate::Answer;
 using generate::Prompt;
 
+namespace {
+
+// One request under way.
+struct Turn {
+  const Request& request;
+  const OnToken& on_token;
+  generate::SamplerOptions sampling;
+  Prompt prompt;
+};
+
+}  // namespace
+
 struct Session::Impl {
   std::shared_ptr<Engine::Impl> engine;
   generate::Conversation conversation;
@@ -24,8 +36,8 @@ struct Session::Impl {
   [[nodiscard]] generate::AnswerRules rules(const Request& request, const Prompt& prompt) const;
   [[nodiscard]] Token make_token(const Request& request, std::int32_t id,
                                  std::span<const float> logits) const;
-  void decode(const generate::RunContext& run, const Request& request, const Prompt& prompt,
-              const OnToken& on_token, std::vector<float>& logits, Result& result);
+  void decode(const generate::RunContext& run, const Turn& turn, std::vector<float>& logits,
+              Result& result);
 };
 
 namespace {
@@ -56,27 +68,21 @@ std::vector<PictureReport> picture_reports(const Prompt& prompt) {
 
 // Refused before any picture is encoded, with what each costs.
 void Session::Impl::check_length(const Prompt& prompt) const {
-  if (!prompt.pictures.empty() && !engine->model->info().has_vision) {
-    throw Error(Code::no_vision_tower,
-                fmt::format("{}: the checkpoint has no vision tower (config.json lacks "
-                            "vision_config): it answers text only; "
-                            "leave out the {} picture(s)",
-                            engine->info.directory, prompt.pictures.size()));
-  }
-  if (prompt.tokens() < engine->info.context) return;
+  const std::int64_t context = engine->info.context;
+  if (prompt.tokens() < context) return;
   std::string pictures;
   for (const generate::PromptPicture& picture : prompt.pictures) {
     pictures +=
         fmt::format("{}{} {}", pictures.empty() ? "" : ", ", picture.name, picture.picture.tokens);
   }
-  throw Error(Code::context_length_exceeded,
-              fmt::format("the prompt has {} tokens{}, the context holds {} with the answer: use a "
-                          "larger --ctx, smaller pictures "
-                          "(--max-pixels) or a shorter text",
-                          prompt.tokens(), pictures.empty() ? "" : " (pictures: " + pictures + ")",
-                          engine->info.context),
-              {{"prompt_tokens", std::to_string(prompt.tokens())},
-               {"context", std::to_string(engine->info.context)}});
+  const bool can_grow = context < engine->model->info().max_positions;
+  throw Error(
+      Code::context_length_exceeded,
+      fmt::format("the prompt has {} tokens{}, the context holds {} with the answer: use {}"
+                  "smaller pictures (--max-pixels) or a shorter text",
+                  prompt.tokens(), pictures.empty() ? "" : " (pictures: " + pictures + ")", context,
+                  can_grow ? "a larger --ctx, " : ""),
+      {{"prompt_tokens", std::to_string(prompt.tokens())}, {"context", std::to_string(context)}});
 }
 
 generate::AnswerRules Session::Impl::rules(const Request& request, const Prompt& prompt) const {
@@ -105,13 +111,10 @@ Token Session::Impl::make_token(const Request& request, std::int32_t id,
   return token;
 }
 
-void Session::Impl::decode(const generate::RunContext& run, const Request& request,
-                           const Prompt& prompt, const OnToken& on_token,
+void Session::Impl::decode(const generate::RunContext& run, const Turn& turn,
                            std::vector<float>& logits, Result& result) {
-  generate::SamplerOptions options =
-      generate::settle(request.sampling, engine->generation.defaults);
-  result.seed = options.seed;
-  generate::Sampler sampler(options, prompt.ids, static_cast<std::int64_t>(logits.size()));
+  const auto& [request, on_token, sampling, prompt] = turn;
+  generate::Sampler sampler(sampling, prompt.ids, static_cast<std::int64_t>(logits.size()));
   Answer answer(engine->prompts->tokenizer(), rules(request, prompt));
   const std::int64_t room = std::min(request.max_tokens, engine->info.context - prompt.tokens());
   result.finish_reason = "length";
@@ -156,8 +159,13 @@ Result Session::Impl::send(const Request& request, const OnToken& on_token,
   Result result;
   result.timings.load_ms = engine->load_ms;
   const generate::Stopwatch prepare;
-  const Prompt prompt = engine->prompts->build(request);
+  // Everything that can be refused is, before anything is computed.
+  const generate::SamplerOptions sampling =
+      generate::settle(request.sampling, engine->generation.defaults);
+  const Turn turn{request, on_token, sampling, engine->prompts->build(request)};
+  const Prompt& prompt = turn.prompt;
   check_length(prompt);
+  result.seed = sampling.seed;
   result.prompt_tokens = prompt.tokens();
   result.pictures = picture_reports(prompt);
   result.timings.prepare_ms = prepare.ms();
@@ -166,7 +174,7 @@ Result Session::Impl::send(const Request& request, const OnToken& on_token,
   try {
     conversation.prefill(run, prompt, result, logits);
     const generate::Stopwatch clock;
-    decode(run, request, prompt, on_token, logits, result);
+    decode(run, turn, logits, result);
     result.timings.decode_ms = clock.ms();
   } catch (const Error& error) {
     if (error.code() != Code::cancelled) throw;

@@ -40,7 +40,16 @@ TargetSize target_size(std::int64_t height, std::int64_t width, const ProcessorC
                        const std::string& name) {
   const TargetSize size = image_target_size(height, width, config.size_rule());
   if (size.status != SizeStatus::ok) fail_size(size.status, height, width, name);
-  if (config.do_resize) return size;
+  if (config.do_resize) {
+    if (size.height > kMaxResizedPixels / size.width) {
+      throw Error(Code::image_too_large,
+                  fmt::format("{}: expected to be resized to at most {} pixels, found {}x{}; lower "
+                              "--min-pixels",
+                              name, kMaxResizedPixels, size.width, size.height),
+                  {{"file", name}});
+    }
+    return size;
+  }
   if (height % config.factor() != 0 || width % config.factor() != 0) {
     throw Error(
         Code::invalid_image,

@@ -23,9 +23,13 @@ struct Picture {
   PixelHash hash;           ///< of grid and resized pixels
 };
 
+/// Most pixels of a resized picture: the 262,144 visual tokens of 32 x 32 pixels that fill the
+/// longest published context (max_position_embeddings).
+inline constexpr std::int64_t kMaxResizedPixels = std::int64_t{262144} * 32 * 32;
+
 /// The size that a height x width picture is resized to. Throws Error(image_aspect_ratio) beyond
-/// 200:1, Error( invalid_image) for a picture without pixels, or one that do_resize = false leaves
-/// at an impossible size.
+/// 200:1, Error(image_too_large) for a target of more than kMaxResizedPixels, Error(invalid_image)
+/// for a picture without pixels, or one that do_resize = false leaves at an impossible size.
 TargetSize target_size(std::int64_t height, std::int64_t width, const ProcessorConfig& config,
                        const std::string& name);
 

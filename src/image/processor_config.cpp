@@ -18,7 +18,6 @@ constexpr std::int64_t kBicubic = 3;  // PIL.Image.Resampling.BICUBIC
 // Bounds that keep every product of them in 64 bits; far above any published value.
 constexpr std::int64_t kMaxPatch = 1024;
 constexpr std::int64_t kMaxTemporal = 64;
-constexpr std::int64_t kMaxPixels = std::int64_t{1} << 40;
 
 // Names under which the one algorithm of specification section 2 is published.
 constexpr std::array kProcessors{"Qwen2VLImageProcessorFast", "Qwen2VLImageProcessor",
@@ -41,7 +40,7 @@ std::array<double, 3> channel_values(const io::JsonReader& reader, double min, d
 void read_limits(const io::JsonReader& reader, ProcessorConfig& config) {
   const auto read = [&](const char* own, const char* in_size) {
     const auto number = reader.has(own) ? reader.at(own) : reader.at("size").at(in_size);
-    return number.integer(1, kMaxPixels);
+    return number.integer(1, kMaxPixelLimit);
   };
   config.min_pixels = read("min_pixels", "shortest_edge");
   config.max_pixels = read("max_pixels", "longest_edge");
@@ -70,16 +69,13 @@ void check_processor(const io::JsonReader& reader, ProcessorConfig& config) {
 void apply_limits(const PixelLimits& limits, ProcessorConfig& config) {
   config.min_pixels = limits.min_pixels.value_or(config.min_pixels);
   config.max_pixels = limits.max_pixels.value_or(config.max_pixels);
-  if (config.min_pixels >= 1 && config.max_pixels <= kMaxPixels &&
-      config.min_pixels <= config.max_pixels) {
-    return;
-  }
+  if (config.has_valid_limits()) return;
   throw Error(
       Code::invalid_option,
       fmt::format(
           "pixel limits: expected 1 <= --min-pixels <= --max-pixels <= {}, found {} and {}; "
           "give both options",
-          kMaxPixels, config.min_pixels, config.max_pixels),
+          kMaxPixelLimit, config.min_pixels, config.max_pixels),
       {{"min_pixels", std::to_string(config.min_pixels)},
        {"max_pixels", std::to_string(config.max_pixels)}});
 }
@@ -113,7 +109,7 @@ ProcessorConfig read_processor_config(const std::string& directory, const PixelL
   ProcessorConfig config;
   bool found = false;
   if (io::is_file(nested)) {
-    const io::Json json = io::read_json_file(nested);
+    const io::Json json = io::read_json_file(nested, Code::invalid_processor);
     if (const io::Json* part = json.find("image_processor"); part != nullptr && part->is_object()) {
       config = parse_processor_config(*part, nested, "image_processor");
       found = true;
@@ -127,7 +123,8 @@ ProcessorConfig read_processor_config(const std::string& directory, const PixelL
                     directory, kOldFile, kNewFile),
         {{"directory", directory}, {"file", kOldFile}});
   }
-  if (!found) config = parse_processor_config(io::read_json_file(flat), flat);
+  if (!found)
+    config = parse_processor_config(io::read_json_file(flat, Code::invalid_processor), flat);
   apply_limits(limits, config);
   return config;
 }

@@ -13,6 +13,9 @@
 
 namespace sightline::image {
 
+/// Bound of both limits; keeps every product of sides in 64 bits, far above any published value.
+inline constexpr std::int64_t kMaxPixelLimit = std::int64_t{1} << 40;
+
 /// What the caller may change about a checkpoint's limits (--min-pixels, --max-pixels).
 struct PixelLimits {
   std::optional<std::int64_t> min_pixels, max_pixels;
@@ -34,6 +37,10 @@ struct ProcessorConfig {
   bool do_rescale = true;
   bool do_normalize = true;
 
+  /// 1 <= min_pixels <= max_pixels <= kMaxPixelLimit.
+  [[nodiscard]] bool has_valid_limits() const noexcept {
+    return min_pixels >= 1 && min_pixels <= max_pixels && max_pixels <= kMaxPixelLimit;
+  }
   /// Both sides of a picture are multiples of this.
   [[nodiscard]] std::int64_t factor() const noexcept { return patch_size * merge_size; }
   [[nodiscard]] SizeRule size_rule() const noexcept { return {factor(), min_pixels, max_pixels}; }

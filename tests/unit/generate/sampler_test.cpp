@@ -75,6 +75,19 @@ TEST(Sampler, FiltersKeepWhatTransformersKeeps) {
   EXPECT_EQ(frequencies(options, logits, kDraws).size(), 2U);
 }
 
+// Scores divided by almost nothing overflow; the choice must not.
+TEST(Sampler, TheSmallestTemperatureIsGreedy) {
+  SamplerOptions options;
+  for (const double temperature : {1e-5, 1e-40, 1e-308, 5e-324}) {
+    options.temperature = temperature;
+    EXPECT_EQ(frequencies(options, {-3, 7, 6.9F, -100}, 50), (std::map<std::int32_t, int>{{1, 50}}))
+        << temperature;
+  }
+  options.temperature = 1;
+  options.top_p = 0;
+  EXPECT_EQ(frequencies(options, {-3, 7, 6.9F, -100}, 50), (std::map<std::int32_t, int>{{1, 50}}));
+}
+
 TEST(Sampler, SameSeedSameTokensOtherChoiceOthers) {
   std::vector<float> logits(100);
   for (std::size_t i = 0; i < logits.size(); ++i) logits[i] = 0.01F * static_cast<float>(i % 7);
@@ -132,8 +145,10 @@ TEST(Sampler, OptionsAreChecked) {
   };
   SamplerOptions options;
   EXPECT_EQ(code(options), "");
-  options.top_p = 0;
-  EXPECT_NE(code(options).find("top_p"), std::string::npos);
+  options.top_p = 0;  // the most likely token alone, as in transformers
+  EXPECT_EQ(code(options), "");
+  options.top_p = 1.5;
+  EXPECT_EQ(code(options), "top_p: expected a number from 0 to 1, found 1.5");
   options = {};
   options.temperature = -1;
   EXPECT_EQ(code(options), "temperature: expected a number from 0 to 100, found -1");

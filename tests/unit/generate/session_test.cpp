@@ -3,6 +3,7 @@
 // work; cancelling ends cleanly.
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <random>
 
 #include "sightline/engine.hpp"
@@ -190,6 +191,23 @@ TEST(Session, ATraceChangesNoBit) {
   EXPECT_EQ(counter.entered, counter.left);
 }
 
+// A wrong option must not cost a picture and a prompt.
+TEST(Session, OptionsAreRefusedBeforeAnythingIsComputed) {
+  const Engine engine = load();
+  Session session = engine.open_session();
+  Request request = ask({plain(1, 2, 3), "a"});
+  request.sampling.temperature = 1000;
+  bool computed = false;
+  try {
+    session.send(request, {}, [&](const Progress&) { computed = true; });
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), Code::invalid_option);
+    EXPECT_STREQ(error.what(), "temperature: expected a number from 0 to 100, found 1000");
+  }
+  EXPECT_FALSE(computed);
+}
+
 TEST(Session, BadRequestsAreNamed) {
   const Engine engine = load();
   const auto code = [&](const Request& request) {
@@ -205,6 +223,15 @@ TEST(Session, BadRequestsAreNamed) {
   EXPECT_EQ(code(request), Code::invalid_option);
   request = ask({Picture::file("/nonexistent.png"), "a"});
   EXPECT_EQ(code(request), Code::file_not_found);
+  request = ask({"a\xff"});
+  EXPECT_EQ(code(request), Code::invalid_utf8);
+  Picture limited = plain(1, 2, 3);
+  limited.min_pixels = limited.max_pixels = std::numeric_limits<std::int64_t>::max();
+  request = ask({limited, "a"});
+  EXPECT_EQ(code(request), Code::invalid_messages);
+  limited.min_pixels = limited.max_pixels = std::int64_t{1} << 40;
+  request = ask({limited, "a"});
+  EXPECT_EQ(code(request), Code::image_too_large);
   request = ask({plain(1, 2, 3, 0), "a"});
   EXPECT_EQ(code(request), Code::image_too_large);
   request.messages.clear();
