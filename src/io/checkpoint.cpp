@@ -142,7 +142,10 @@ class DirectoryCheckpoint final : public Checkpoint {
     for (const auto& item : fs::directory_iterator(directory, failure)) {
       const std::string suffix = item.path().extension().string();
       if (suffix == ".safetensors" || suffix == ".bin" || suffix == ".gguf") {
-        names.push_back(item.path().filename().string());
+        const char* remark = item.is_regular_file(failure) ? ""
+                             : item.exists(failure)        ? " (not a file)"
+                                                           : " (a link to nothing)";
+        names.push_back(item.path().filename().string() + remark);
       }
     }
     if (names.empty()) return "no weights";

@@ -56,13 +56,12 @@ std::string reason(int error_number) { return std::generic_category().message(er
 
 const char* kind_of(mode_t mode) {
   if (S_ISDIR(mode)) return "a directory";
-  if (S_ISFIFO(mode)) return "a pipe";
   if (S_ISSOCK(mode)) return "a socket";
   return "a device";
 }
 
-// Opens without waiting (a pipe without a writer would block) and accepts regular files only.
-Descriptor open_regular(const std::string& path) {
+// Opens without waiting for the writer of a pipe and accepts regular files and pipes only.
+Descriptor open_readable(const std::string& path) {
   Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (!file.is_open()) {
     if (errno == ENOENT || errno == ENOTDIR) {
@@ -72,7 +71,9 @@ Descriptor open_regular(const std::string& path) {
   }
   struct stat status{};
   if (::fstat(file.number(), &status) != 0) fail_read(path, reason(errno));
-  if (!S_ISREG(status.st_mode)) {
+  if (S_ISFIFO(status.st_mode)) {
+    if (::fcntl(file.number(), F_SETFL, O_RDONLY) != 0) fail_read(path, reason(errno));
+  } else if (!S_ISREG(status.st_mode)) {
     throw Error(Code::file_unreadable,
                 fmt::format("{}: expected a file, found {}", path, kind_of(status.st_mode)),
                 {{"file", path}});
@@ -100,7 +101,7 @@ void write_through(const std::string& path, std::string_view bytes) {
 }  // namespace
 
 std::string read_file(const std::string& path, std::size_t max_bytes) {
-  const Descriptor file = open_regular(path);
+  const Descriptor file = open_readable(path);
   struct stat status{};
   if (::fstat(file.number(), &status) != 0) fail_read(path, reason(errno));
   const auto declared = static_cast<std::uint64_t>(status.st_size);

@@ -11,9 +11,9 @@ namespace sightline::io {
 /// More than any file that is read whole (tokenizer.json: 20 MB, a clip: some 100 MB).
 inline constexpr std::size_t kMaxFileBytes = std::size_t{1} << 30;
 
-/// Reads a whole regular file; pipes, devices and directories are refused, so that a read always
-/// ends. Throws Error(file_not_found), Error(file_unreadable), or Error(file_too_large) beyond
-/// `max_bytes`.
+/// Reads a whole regular file, or a pipe to its end (one that nobody writes to is empty, not waited
+/// for); devices and directories are refused. Throws Error(file_not_found), Error(file_unreadable),
+/// or Error(file_too_large) beyond `max_bytes`.
 std::string read_file(const std::string& path, std::size_t max_bytes = kMaxFileBytes);
 
 /// Writes a file so that it is either whole or as before: into a temporary neighbour first, then

@@ -6,9 +6,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <array>
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <thread>
 
 #include "sightline/error.hpp"
 
@@ -73,11 +75,23 @@ TEST_F(File, WhatCanNotBeReadIsNamed) {
   }
 }
 
-// A pipe without a writer would wait for ever, /dev/zero would fill the memory.
-TEST_F(File, PipesAndDevicesAreRefused) {
+// "<(command)" and /dev/stdin are pipes; one without a writer must not be waited for.
+TEST_F(File, PipesAreReadToTheirEnd) {
   ASSERT_EQ(::mkfifo(path("pipe").c_str(), 0600), 0);
-  EXPECT_EQ(message_of(Code::file_unreadable, [&] { read_file(path("pipe")); }),
-            path("pipe") + ": expected a file, found a pipe");
+  EXPECT_EQ(read_file(path("pipe")), "");
+  std::array<int, 2> ends{};
+  ASSERT_EQ(::pipe(ends.data()), 0);
+  std::jthread writer([&] {
+    for (int i = 0; i < 1000; ++i) ASSERT_EQ(::write(ends[1], "some words", 10), 10);
+    ::close(ends[1]);
+  });
+  EXPECT_EQ(read_file("/dev/fd/" + std::to_string(ends[0])).size(), 10000U);
+  ::close(ends[0]);
+}
+
+// /dev/zero would fill the memory.
+TEST_F(File, DevicesAreRefused) {
+  ASSERT_EQ(::mkfifo(path("pipe").c_str(), 0600), 0);
   EXPECT_EQ(message_of(Code::file_unreadable, [&] { read_file("/dev/zero"); }),
             "/dev/zero: expected a file, found a device");
   EXPECT_FALSE(is_file(path("pipe")));
