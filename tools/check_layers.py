@@ -12,7 +12,7 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 # First part of a third-party include -> the target that a layer must LINK. fmt belongs to all.
 THIRD_PARTY = {
-    "nlohmann": "nlohmann_json::nlohmann_json", "CLI": "CLI11::CLI11", "histedit.h": "PkgConfig::EDIT",
+    "nlohmann": "nlohmann_json::nlohmann_json", "histedit.h": "PkgConfig::EDIT",
     "editline": "PkgConfig::EDIT", "pcre2.h": "PkgConfig::PCRE2", "utf8proc.h": "PkgConfig::UTF8PROC",
     "jpeglib.h": "PkgConfig::JPEG", "png.h": "PkgConfig::PNG", "webp": "PkgConfig::WEBP", "tiff.h": "PkgConfig::TIFF",
     "tiffio.h": "PkgConfig::TIFF", "gif_lib.h": "PkgConfig::GIF",

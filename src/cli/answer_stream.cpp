@@ -26,13 +26,13 @@ void AnswerStream::on_token(const Token& token) {
   if (quiet_ || token.text.empty()) return;
   if (token.reasoning) {
     if (!output_.shows_progress()) return;
-    output_.dimmed(token.text);
+    output_.dimmed(printable(token.text));
     reasoning_shown_ = true;
     return;
   }
   if (reasoning_shown_) output_.notice("\n\n");
   reasoning_shown_ = false;
-  output_.write(token.text);
+  output_.write(output_.answers_to_terminal() ? printable(token.text) : token.text);
   output_.flush();
   at_line_start_ = token.text.ends_with('\n');
 }

@@ -1,5 +1,5 @@
 // The command line: finds the command, reads its options, runs it, and turns whatever goes wrong
-// into one line and an exit code. The only user of CLI11 is command_line.cpp.
+// into one line and an exit code.
 #pragma once
 
 #include <string>
@@ -18,10 +18,6 @@ inline constexpr int kDone = 0, kCheckFailed = 1, kInternal = 70, kInterrupted =
 int run_command_line(const std::vector<std::string>& arguments,
                      const std::vector<Command>& commands, Output& output);
 
-/// True if --json stands among the arguments (before `--`): known before anything is parsed, so
-/// that a wrong option is reported in the form that was asked for.
-bool asks_for_json(const std::vector<std::string>& arguments);
-
 /// Tells people (one line on standard error) or programs (with --json, an object on standard
 /// output) what went wrong; returns the exit code.
 int report_error(const Error& error, Output& output);
@@ -32,8 +28,5 @@ io::Json error_body(const Error& error);
 std::string error_json(const Error& error);
 /// "sightline: CODE: MESSAGE", one line.
 std::string error_line(const Error& error);
-
-/// The word of `words` that `typed` is probably meant to be, or empty.
-std::string closest_word(const std::string& typed, const std::vector<std::string>& words);
 
 }  // namespace sightline::cli

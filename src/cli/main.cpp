@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/arguments.hpp"
 #include "cli/command_line.hpp"
 #include "cli/commands.hpp"
 #include "cli/output.hpp"
@@ -26,7 +27,9 @@ void open_standard_streams() {
 
 int main(int argc, char** argv) {
   open_standard_streams();
-  std::signal(SIGPIPE, SIG_IGN);  // a closed pipe is an error of write(), handled in output.cpp
+  // A closed pipe and a full file are errors of write(), handled in output.cpp.
+  std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGXFSZ, SIG_IGN);
   const std::vector<std::string> arguments(argv + (argc > 0 ? 1 : 0), argv + argc);
   sightline::cli::Output output(STDOUT_FILENO, STDERR_FILENO,
                                 sightline::cli::asks_for_json(arguments));

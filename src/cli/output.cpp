@@ -86,14 +86,29 @@ void Output::progress(std::string_view text) {
 
 void Output::write_error(std::string_view text) const { (void)write_all(error_fd_, text); }
 
+std::string printable(std::string_view text) {
+  std::string shown;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    auto byte = static_cast<unsigned char>(text[i]);
+    const auto next = i + 1 < text.size() ? static_cast<unsigned char>(text[i + 1]) : 0U;
+    const bool second_set = byte == 0xC2 && next >= 0x80 && next < 0xA0;  // U+0080 to U+009F
+    if (second_set) byte = static_cast<unsigned char>(text[++i]);
+    if (second_set || byte == 0x7F || (byte < 0x20 && byte != '\n' && byte != '\t')) {
+      shown += fmt::format("\\x{:02x}", byte);
+    } else {
+      shown += text[i];
+    }
+  }
+  return shown;
+}
+
 std::string single_line(std::string_view text) {
   std::string line;
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
+  for (const char c : printable(text)) {
     if (c == '\n') {
       line += "\\n";
-    } else if (byte < 0x20 || byte == 0x7f) {
-      line += fmt::format("\\x{:02x}", byte);
+    } else if (c == '\t') {
+      line += "\\x09";
     } else {
       line += c;
     }

@@ -54,6 +54,10 @@ class Output {
   std::string kept_;
 };
 
+/// The text without what moves a cursor or commands a terminal: control characters other than line
+/// ends and tabs are escaped. For what a model or a stranger's file says.
+std::string printable(std::string_view text);
+
 /// The text on one line that a terminal shows as it is: line ends and control characters escaped.
 std::string single_line(std::string_view text);
 

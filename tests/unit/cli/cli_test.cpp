@@ -4,9 +4,9 @@
 
 #include <filesystem>
 
+#include "cli/arguments.hpp"
 #include "cli/chat_history.hpp"
 #include "cli/command.hpp"
-#include "cli/command_line.hpp"
 #include "cli/help.hpp"
 #include "cli/jsonl_request.hpp"
 #include "cli/messages_file.hpp"
@@ -51,16 +51,19 @@ TEST(Words, TheClosestOneIsSuggested) {
   EXPECT_EQ(closest_word("", words), "");
 }
 
-TEST(Json, IsKnownBeforeParsing) {
-  EXPECT_TRUE(asks_for_json({"run", "x", "--json"}));
-  EXPECT_FALSE(asks_for_json({"run", "x", "--", "--json"}));
-}
-
 TEST(Help, WrapsAtBlanks) {
   EXPECT_EQ(wrapped("aa bb cc", 0, 2, 5), "aa bb\n  cc");
   EXPECT_EQ(wrapped("aa\nbb", 0, 1, 20), "aa\n bb");
   EXPECT_EQ(wrapped("longerthanthis b", 0, 0, 5), "longerthanthis\nb");
   EXPECT_EQ(wrapped("", 0, 0, 5), "");
+}
+
+// What a model says must not command the terminal: escape sequences, also of the second set.
+TEST(Lines, ArePrintable) {
+  EXPECT_EQ(printable("a\tb\n\x1b]0;title\x07 \r\x7f"), "a\tb\n\\x1b]0;title\\x07 \\x0d\\x7f");
+  EXPECT_EQ(printable("\xc2\x9b"
+                      "2J \xc2\xa0 größe 絵"),
+            "\\x9b2J \xc2\xa0 größe 絵");
 }
 
 TEST(Lines, StayOneLine) {
@@ -125,6 +128,12 @@ TEST(RequestLine, IsReadStrictly) {
   EXPECT_NE(error(R"({"question": "a", "max_tokens": 0})").find("max_tokens"), std::string::npos);
   EXPECT_NE(error(R"({"question": "a", "seed": -1})").find("seed"), std::string::npos);
   EXPECT_NE(error(R"({"question": "a", "top_p": 2})").find("top_p"), std::string::npos);
+  EXPECT_NE(error(R"({"question": "a", "seed": 18446744073709551615})").find("2^64 - 1"),
+            std::string::npos);
+  EXPECT_NE(error(R"({"question": "a", "temperature": 101})").find("from 0 to 100"),
+            std::string::npos);
+  EXPECT_EQ(error(R"({"question": "a", "id": 2.5})"),
+            "invalid_messages: line 1: id: expected text or an integer, found number");
   EXPECT_NE(message_of([] {
               (void)request_id(io::parse_json(R"({"id": []})", "x"), "line 2");
             }).find("line 2"),
