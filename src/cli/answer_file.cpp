@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -21,6 +22,12 @@ constexpr int kMode = 0644;
 AnswerFile::AnswerFile(const std::string& path)
     : path_(path), fd_(::open(path.c_str(), O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC, kMode)) {
   if (fd_ < 0) fail("cannot be opened for writing");
+  struct stat status{};
+  if (fstat(fd_, &status) != 0 || !S_ISREG(status.st_mode)) {
+    ::close(fd_);
+    errno = ESPIPE;  // what is written there cannot be read again
+    fail("is no file, answers there could not be resumed");
+  }
   if (flock(fd_, LOCK_EX | LOCK_NB) != 0) {
     const int error = errno;
     ::close(fd_);

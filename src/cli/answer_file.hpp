@@ -8,7 +8,8 @@ namespace sightline::cli {
 
 class AnswerFile {
  public:
-  /// Opens or creates the file for appending and locks it. Throws Error(file_unwritable).
+  /// Opens or creates the file for appending and locks it. Throws Error(file_unwritable), also for
+  /// a device or pipe.
   explicit AnswerFile(const std::string& path);
   ~AnswerFile();
   AnswerFile(const AnswerFile&) = delete;

@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <memory>
 
+#include "chat/messages.hpp"
 #include "cli/answer_stream.hpp"
 #include "cli/chat_history.hpp"
 #include "cli/command_line.hpp"
@@ -15,6 +16,7 @@
 #include "cli/model_options.hpp"
 #include "cli/output.hpp"
 #include "cli/result_report.hpp"
+#include "generate/request_messages.hpp"
 #include "io/file.hpp"
 
 namespace sightline::cli {
@@ -54,7 +56,9 @@ class Chat {
         output_(output),
         engine_(load_engine(options.model, output)),
         session_(engine_.open_session()),
-        history_(options.conversation.system.value_or("")) {}
+        history_(options.conversation.system.value_or("")) {
+    generate::require_utf8(options.conversation.system.value_or(""), "--system");
+  }
 
   int run();
 
@@ -81,8 +85,10 @@ int Chat::run() {
                     options_.model.model, engine_.info().context));
   }
   while (!ended_) {
-    const std::string prompt =
-        history_.attached() == 0 ? "> " : fmt::format("[{} pictures] > ", history_.attached());
+    const std::string prompt = history_.attached() == 0
+                                   ? "> "
+                                   : fmt::format("[{} picture{}] > ", history_.attached(),
+                                                 history_.attached() == 1 ? "" : "s");
     const auto line = reader_.next(prompt.c_str());
     if (!line) break;
     try {
@@ -97,6 +103,7 @@ int Chat::run() {
 }
 
 void Chat::take(const std::string& line) {
+  generate::require_utf8(line, "the line");  // JSON, which it becomes part of, holds nothing else
   if (line.find_first_not_of(" \t\r") == std::string::npos) return;
   if (line.starts_with("//")) return ask(line.substr(1));
   if (line.starts_with('/')) return command(line);
@@ -135,6 +142,7 @@ void Chat::command(const std::string& line) {
 
 void Chat::load(const std::string& file) {
   io::Json messages = read_message_list(file, output_);
+  (void)chat::read_messages(messages);  // what is wrong is said before anything is replaced
   make_paths_absolute(messages, directory_of(file));
   const std::size_t count = messages.as_array().size();
   history_.replace(std::move(messages));

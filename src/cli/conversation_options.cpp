@@ -5,13 +5,12 @@
 
 #include "cli/input.hpp"
 #include "cli/messages_file.hpp"
-#include "io/file.hpp"
+#include "generate/sampler.hpp"
 #include "io/json.hpp"
 
 namespace sightline::cli {
 namespace {
 
-constexpr double kMostTopK = 2147483647;
 constexpr double kMostLogprobs = 100;
 
 std::string read_question(const std::string& question, Output& output) {
@@ -69,24 +68,26 @@ void add_answer_options(Command& command, ConversationOptions& options) {
               {0, kMostLogprobs})
       .group("Sampling (defaults: the checkpoint's generation_config.json, without one greedy)")
       .option("--temperature X", sampling.temperature, "0 always takes the most likely token.",
-              kNotNegative)
+              {0, generate::kMaxTemperature})
       .option("--top-p X", sampling.top_p,
               "Sample from the most likely tokens that together reach this probability.", {0, 1})
       .option("--top-k N", sampling.top_k, "Sample from the N most likely tokens; 0: all.",
-              {0, kMostTopK})
+              {0, generate::kMaxTopK})
       .option("--min-p X", sampling.min_p,
               "Leave out tokens less likely than this share of the most likely one.", {0, 1})
       .option("--presence-penalty X", sampling.presence_penalty,
-              "Subtracted from the logits of tokens that the answer already has.")
+              "Subtracted from the logits of tokens that the answer already has.",
+              {-generate::kMaxPresencePenalty, generate::kMaxPresencePenalty})
       .option("--repetition-penalty X", sampling.repetition_penalty,
-              "Divides the logits of tokens of prompt and answer; 1: none.", kNotNegative)
+              "Divides the logits of tokens of prompt and answer; 1: none.",
+              {generate::kMinRepetitionPenalty, generate::kMaxRepetitionPenalty})
       .option("--seed N", sampling.seed,
               "Same seed, same answer, on every machine (default: a fresh one, see --json).");
 }
 
 Request make_request(const ConversationOptions& options) {
   Request request;
-  if (options.tools) request.tools_json = io::read_file(*options.tools);
+  if (options.tools) request.tools_json = read_tools(*options.tools);
   if (options.kwargs) request.template_kwargs_json = *options.kwargs;
   request.thinking = options.thinking;
   request.add_vision_id = options.add_vision_id;

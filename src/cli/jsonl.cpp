@@ -45,15 +45,19 @@ io::Json id_if_any(const std::string& text, const std::string& where) {
   }
 }
 
+constexpr std::string_view kAnswerBegin = R"({"index":)";  // of every answer line
+
+[[noreturn]] void fail_foreign(const std::string& where) {
+  throw Error(Code::invalid_json,
+              fmt::format("{}: expected an answer of an earlier run (an object with \"index\"), "
+                          "found none; give another file to --out",
+                          where));
+}
+
 std::string answered_key(const std::string& text, const std::string& where) {
   const io::Json line = io::parse_json(text, where);
   const io::Json* index = line.find("index");
-  if (index == nullptr || !index->is_int()) {
-    throw Error(Code::invalid_json,
-                fmt::format("{}: expected an answer of an earlier run (an object with \"index\"), "
-                            "found none; give another file to --out",
-                            where));
-  }
+  if (index == nullptr || !index->is_int()) fail_foreign(where);
   return key_of(request_id(line, where), static_cast<std::size_t>(index->as_int()));
 }
 
@@ -93,14 +97,17 @@ void JsonlRun::read_requests(const std::string& text, const std::string& name) {
 void JsonlRun::drop_answered(const std::string& out) {
   std::string text = io::read_file(out);
   const std::size_t whole = text.rfind('\n') + 1;  // npos + 1 is 0
-  if (whole != text.size()) {
-    text.resize(whole);
-    file_->cut(whole);
-  }
+  const std::string torn = text.substr(whole);
+  text.resize(whole);
   std::set<std::string> answered;
   for_lines(text, [&](const std::string& line, std::size_t number) {
     answered.insert(answered_key(line, fmt::format("{}, line {}", out, number)));
   });
+  // Only now is it known that the file is ours to cut.
+  if (!torn.starts_with(kAnswerBegin) && !kAnswerBegin.starts_with(torn)) {
+    fail_foreign(fmt::format("{}, last line", out));
+  }
+  if (!torn.empty()) file_->cut(whole);
   std::erase_if(requests_,
                 [&](const Line& line) { return answered.count(key_of(line.id, line.index)) != 0; });
 }
@@ -137,7 +144,9 @@ int JsonlRun::run(const Engine& engine, const EngineOptions* stats, Output& outp
   for (std::size_t i = 0; i < requests_.size() && !interrupt.interrupted(); ++i) {
     const Line& line = requests_[i];
     shown.error = [&](const Error& error) {
-      output.notice(fmt::format("{} ({})\n", error_line(error), line.where));
+      const bool named = std::string_view(error.what()).starts_with(line.where);
+      output.notice(named ? error_line(error) + "\n"
+                          : fmt::format("{} ({})\n", error_line(error), line.where));
       if (code == kDone) code = exit_code(error.domain());
     };
     const auto on_progress = [&](const Progress& progress) {

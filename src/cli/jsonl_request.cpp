@@ -10,6 +10,8 @@
 #include <filesystem>
 #include <limits>
 
+#include "generate/sampler.hpp"
+
 namespace sightline::cli {
 namespace {
 
@@ -32,8 +34,7 @@ constexpr std::array kMembers{"id",
                               "seed",
                               "presence_penalty",
                               "repetition_penalty"};
-constexpr std::int64_t kMostTopK = 2147483647, kMostLogprobs = 100;
-constexpr double kInfinity = std::numeric_limits<double>::max();
+constexpr std::int64_t kMostLogprobs = 100;
 
 void refuse_unknown(const io::JsonReader& line) {
   for (const auto& [key, value] : line.value().as_object()) {
@@ -54,11 +55,12 @@ std::uint64_t read_seed(const io::JsonReader& value) {
   if (value.value().is_int()) {
     return static_cast<std::uint64_t>(value.integer(0, std::numeric_limits<std::int64_t>::max()));
   }
-  const std::string& text = value.string();
+  const std::string text = value.value().is_string() ? value.string() : "";
   std::uint64_t seed = 0;
   const auto result = std::from_chars(text.data(), text.data() + text.size(), seed);
   if (result.ec != std::errc() || result.ptr != text.data() + text.size()) {
-    value.fail("an integer from 0 to 2^64 - 1", fmt::format("'{}'", text));
+    value.fail("an integer from 0 to 2^63 - 1, or the text of one up to 2^64 - 1",
+               io::to_json_text(value.value()));
   }
   return seed;
 }
@@ -67,12 +69,14 @@ void read_sampling(const io::JsonReader& line, Sampling& sampling) {
   const auto number = [&](const char* key, double min, double max, std::optional<double>& target) {
     if (line.has(key)) target = line.at(key).number(min, max);
   };
-  number("temperature", 0, kInfinity, sampling.temperature);
+  number("temperature", 0, generate::kMaxTemperature, sampling.temperature);
   number("top_p", 0, 1, sampling.top_p);
   number("min_p", 0, 1, sampling.min_p);
-  number("presence_penalty", -kInfinity, kInfinity, sampling.presence_penalty);
-  number("repetition_penalty", 0, kInfinity, sampling.repetition_penalty);
-  if (line.has("top_k")) sampling.top_k = line.at("top_k").integer(0, kMostTopK);
+  number("presence_penalty", -generate::kMaxPresencePenalty, generate::kMaxPresencePenalty,
+         sampling.presence_penalty);
+  number("repetition_penalty", generate::kMinRepetitionPenalty, generate::kMaxRepetitionPenalty,
+         sampling.repetition_penalty);
+  if (line.has("top_k")) sampling.top_k = line.at("top_k").integer(0, generate::kMaxTopK);
   if (line.has("seed")) sampling.seed = read_seed(line.at("seed"));
 }
 
@@ -120,6 +124,7 @@ Request parse_request_line(const io::Json& json, const std::string& where,
   const io::JsonReader line(json, where, "", Code::invalid_messages);
   if (!json.is_object()) line.fail("an object", json.type_name());
   refuse_unknown(line);
+  (void)request_id(json, where);
   Request request = make_request(defaults);
   read_options(line, request);
   if (!line.has("messages")) {

@@ -16,7 +16,8 @@ class LineReader {
 
   [[nodiscard]] bool interactive() const { return interactive_; }
   /// The next line without its end, or nothing at the end of input. `prompt` is shown only to a
-  /// person. History lasts as long as the process.
+  /// person, for whom Ctrl-C gives up the line and asks for another. History lasts as long as the
+  /// process.
   std::optional<std::string> next(const char* prompt);
 
  private:

@@ -5,6 +5,7 @@
 
 #include <filesystem>
 
+#include "chat/data_url.hpp"
 #include "cli/input.hpp"
 #include "io/file.hpp"
 
@@ -12,8 +13,7 @@ namespace sightline::cli {
 namespace {
 
 bool is_url(const std::string& text) {
-  return text.find("://") != std::string::npos || text.starts_with("data:") ||
-         text.starts_with("DATA:");
+  return text.find("://") != std::string::npos || chat::is_data_url(text);
 }
 
 /// A path, an object with "url" or "path", or a list of paths (frames).
@@ -56,6 +56,17 @@ io::Json read_message_list(const std::string& file, Output& output) {
                 {{"file", name}});
   }
   return *list;
+}
+
+std::string read_tools(const std::string& file) {
+  const io::Json tools = io::read_json_file(file, Code::invalid_json);
+  if (!tools.is_array()) {
+    throw Error(
+        Code::invalid_messages,
+        fmt::format("{}: expected a list of tool definitions, found {}", file, tools.type_name()),
+        {{"file", file}});
+  }
+  return io::to_json_text(tools);
 }
 
 void make_paths_absolute(io::Json& messages, const std::string& directory) {

@@ -12,6 +12,10 @@ namespace sightline::cli {
 /// standard input. Throws Error(invalid_json, invalid_messages) naming the file.
 io::Json read_message_list(const std::string& file, Output& output);
 
+/// The text of a JSON list of tool definitions. Throws Error(invalid_json, invalid_messages) naming
+/// the file.
+std::string read_tools(const std::string& file);
+
 /// The folder that relative paths in the file are relative to; "" (the process's) for `-`.
 std::string directory_of(const std::string& file);
 

@@ -51,6 +51,23 @@ std::filesystem::path png_path(const std::string& directory, const std::string& 
          (std::filesystem::path(file).filename().string() + ".png");
 }
 
+/// Refuses to write over a picture that is yet to be read, or was.
+void protect_inputs(const PixelsOptions& options) {
+  std::error_code error;  // of a path that does not exist: it stays as it is
+  std::map<std::filesystem::path, std::string> inputs;
+  for (const std::string& file : options.files) {
+    inputs.emplace(std::filesystem::weakly_canonical(file, error), file);
+  }
+  for (const std::string& file : options.files) {
+    const auto target = std::filesystem::weakly_canonical(png_path(*options.out, file), error);
+    const auto input = inputs.find(target);
+    if (input == inputs.end()) continue;
+    throw Error(Code::usage, fmt::format("pixels: --out: '{}' would be written over the picture "
+                                         "'{}'; give another directory",
+                                         file, input->second));
+  }
+}
+
 /// Makes the directory, and refuses two pictures that would be written to one file.
 void prepare_output_directory(const PixelsOptions& options) {
   std::map<std::filesystem::path, std::string> owners;
@@ -68,6 +85,7 @@ void prepare_output_directory(const PixelsOptions& options) {
     throw Error(Code::file_unwritable,
                 fmt::format("{}: cannot be made: {}", *options.out, error.message()));
   }
+  protect_inputs(options);
 }
 
 std::string pixels_line(const PixelsOptions& options, const image::ProcessorConfig& processor,

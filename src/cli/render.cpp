@@ -30,7 +30,7 @@ int render(const RenderOptions& options, Output& output) {
   }
   const io::Json messages = chat::normalize_messages(read_message_list(*options.messages, output));
   const generate::RenderArguments arguments = generate::read_render_arguments(
-      options.tools ? io::read_file(*options.tools) : "", options.kwargs.value_or(""));
+      options.tools ? read_tools(*options.tools) : "", options.kwargs.value_or(""));
   const std::string directory = options.model.directory();
   const auto chat_template =
       generate::read_chat_template(directory, options.chat_template.value_or(""));

@@ -33,13 +33,22 @@ std::optional<std::string> environment(const char* name) {
   return value;
 }
 
+/// The path in a variable, with "~" for HOME as the hub's own tools read it.
+std::optional<fs::path> environment_path(const char* name) {
+  const auto value = environment(name);
+  if (!value) return std::nullopt;
+  const auto home = environment("HOME");
+  const bool in_home = home && (*value == "~" || value->starts_with("~/"));
+  return in_home ? fs::path(*home + value->substr(1)) : fs::path(*value);
+}
+
 /// The cache's folder of repositories; nothing when neither a variable nor HOME says where.
 std::optional<fs::path> hub_directory() {
-  if (const auto hub = environment("HF_HUB_CACHE")) return fs::path(*hub);
-  if (const auto home = environment("HF_HOME")) return fs::path(*home) / "hub";
-  if (const auto cache = environment("XDG_CACHE_HOME")) {
-    return fs::path(*cache) / "huggingface" / "hub";
+  for (const char* name : {"HF_HUB_CACHE", "HUGGINGFACE_HUB_CACHE"}) {
+    if (const auto hub = environment_path(name)) return hub;
   }
+  if (const auto home = environment_path("HF_HOME")) return *home / "hub";
+  if (const auto cache = environment_path("XDG_CACHE_HOME")) return *cache / "huggingface" / "hub";
   if (const auto home = environment("HOME")) {
     return fs::path(*home) / ".cache" / "huggingface" / "hub";
   }
