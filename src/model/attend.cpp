@@ -4,23 +4,23 @@
 namespace sightline::model {
 
 void attend(nn::Pass& pass, const kernels::AttentionShape& shape, const Segment& segment,
-            std::size_t layer, ConstView query, ConstView key, ConstView value, View mixed) {
+            std::size_t layer, const AttentionRows& rows) {
   auto& stored = std::get<KvLayer>(segment.cache->layers[layer]);
   if (segment.record == nullptr) {
     const std::int64_t first = stored.length();
-    stored.append(pass, key, value);
-    kernels::attention(pass, shape, query, first, stored.blocks(), mixed);
+    stored.append(pass, rows.key, rows.value);
+    kernels::attention(pass, shape, rows.query, first, stored.blocks(), rows.mixed);
     return;
   }
   // The cache must stay as it is: a copy shares all full blocks, and only its open block is copied
   // when written.
   KvLayer extended = stored;
-  extended.append(pass, key, value);
-  kernels::attention(pass, shape, query, stored.length(), extended.blocks(), mixed);
+  extended.append(pass, rows.key, rows.value);
+  kernels::attention(pass, shape, rows.query, stored.length(), extended.blocks(), rows.mixed);
   if (pass.counts_only()) return;
   StepRecord::Layer& record = segment.record->layers[layer];
-  record.a.assign(key.data, key.data + key.rows * key.cols);
-  record.b.assign(value.data, value.data + value.rows * value.cols);
+  record.a.assign(rows.key.data, rows.key.data + rows.key.rows * rows.key.cols);
+  record.b.assign(rows.value.data, rows.value.data + rows.value.rows * rows.value.cols);
 }
 
 void commit_rows(nn::Pass& pass, const StepRecord::Layer& record, std::int64_t recorded,

@@ -9,11 +9,17 @@
 
 namespace sightline::model {
 
-/// Rows of the segment: query (rows, heads · head_dim), key and value (rows, kv_heads · head_dim),
-/// mixed as query. Appends keys and values to Cache::layers[layer], or, for recorded step rows,
+/// The rows of one segment.
+struct AttentionRows {
+  ConstView query;       ///< (rows, heads · head_dim)
+  ConstView key, value;  ///< (rows, kv_heads · head_dim)
+  View mixed;            ///< the result, as query
+};
+
+/// Appends keys and values to Cache::layers[layer], or, for recorded step rows,
 /// leaves the cache as it is and writes StepRecord::layers[layer] (a: keys, b: values).
 void attend(nn::Pass& pass, const kernels::AttentionShape& shape, const Segment& segment,
-            std::size_t layer, ConstView query, ConstView key, ConstView value, View mixed);
+            std::size_t layer, const AttentionRows& rows);
 
 /// Appends the first `rows` recorded rows of a full-attention layer to its keys and values.
 void commit_rows(nn::Pass& pass, const StepRecord::Layer& record, std::int64_t recorded,

@@ -70,8 +70,8 @@ void Attention::operator()(nn::Pass& pass, ConstView hidden_states, const TextCo
                                       /*causal=*/true};
   for (const model::Segment& segment : context.segments) {
     const auto part = [&](View m) { return m.slice_rows(segment.first_row, segment.rows); };
-    model::attend(pass, shape, segment, slot.layer, part(query), part(key), part(value),
-                  part(mixed));
+    model::attend(pass, shape, segment, slot.layer,
+                  {part(query), part(key), part(value), part(mixed)});
     pass.poll();
   }
   // 5. Output gate, projection.

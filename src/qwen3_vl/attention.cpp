@@ -72,7 +72,7 @@ void TextAttention::operator()(nn::Pass& pass, ConstView hidden_states, const Te
                                       /*causal=*/true};
   for (const model::Segment& segment : context.segments) {
     const auto part = [&](View m) { return m.slice_rows(segment.first_row, segment.rows); };
-    model::attend(pass, shape, segment, layer, part(query), part(key), part(value), part(mixed));
+    model::attend(pass, shape, segment, layer, {part(query), part(key), part(value), part(mixed)});
     pass.poll();
   }
   // 4. Projection.

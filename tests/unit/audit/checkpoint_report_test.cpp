@@ -3,6 +3,7 @@
 #include "audit/checkpoint_report.hpp"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -56,7 +57,8 @@ class Inspected : public ::testing::Test {
     return report;
   }
 
-  fs::path folder_ = fs::temp_directory_path() / "sightline-checkpoint-report";
+  fs::path folder_ =
+      fs::temp_directory_path() / ("sightline-checkpoint-report-" + std::to_string(getpid()));
 };
 
 constexpr const char* kMatrix = "model.language_model.layers.0.mlp.gate_proj.weight";

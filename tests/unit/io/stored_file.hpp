@@ -2,6 +2,8 @@
 // above. Independent of the writer under test: the header is the text that a test gives.
 #pragma once
 
+#include <unistd.h>
+
 #include <cstdint>
 #include <cstring>
 #include <filesystem>
@@ -37,7 +39,8 @@ class Directory {
   Directory() {
     const auto* info = ::testing::UnitTest::GetInstance()->current_test_info();
     path_ = std::filesystem::path(::testing::TempDir()) /
-            (std::string("sightline-") + info->test_suite_name() + "-" + info->name());
+            (std::string("sightline-") + std::to_string(getpid()) + "-" + info->test_suite_name() +
+             "-" + info->name());
     std::filesystem::remove_all(path_);
     std::filesystem::create_directories(path_);
   }
