@@ -3,18 +3,20 @@
 
 usage: tools/tidy.py BUILD_FOLDER JOBS
 A file is clean for ever under the same file, project headers, compile command, .clang-tidy and clang-tidy: the hash of
-these is kept as an empty file in build/tidy-cache. The headers come from the dependency log of Ninja, so BUILD_FOLDER
+these is kept as an empty file in $XDG_CACHE_HOME/sightline-tidy (~/.cache without it), which all checkouts share like
+the compiler's cache. The headers come from the dependency log of Ninja, so BUILD_FOLDER
 must be built.
 """
 import concurrent.futures
 import hashlib
 import json
+import os
 import pathlib
 import subprocess
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-CACHE = ROOT / "build" / "tidy-cache"
+CACHE = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache") / "sightline-tidy"
 TIDY = "clang-tidy-19"
 
 
