@@ -27,7 +27,7 @@ Lines lines_of(std::string_view text) {
 }
 
 const EmbeddedFile& file_at(const std::source_location& place) {
-  const std::string_view path = path_in_tree(place.file_name());
+  const std::string_view path = source_file(place);
   for (const EmbeddedFile& file : embedded_files()) {
     if (file.path == path) return file;
   }
@@ -63,7 +63,7 @@ SourceFunction function_at(const std::source_location& place) {
 }
 
 SourceLine* find_line(std::vector<SourceFunction>& functions, const std::source_location& place) {
-  const std::string_view path = path_in_tree(place.file_name());
+  const std::string_view path = source_file(place);
   for (SourceFunction& function : functions) {
     const std::int64_t first = function.lines.front().number;
     const auto at = static_cast<std::int64_t>(place.line()) - first;
@@ -93,11 +93,6 @@ const Event& find_call(const Events& events, const std::string& wanted) {
 }
 
 }  // namespace
-
-std::string_view path_in_tree(std::string_view compiled) {
-  const std::size_t below = compiled.rfind("/src/");
-  return below == std::string_view::npos ? compiled : compiled.substr(below + 1);
-}
 
 ModuleSource module_source(const Events& events, const std::string& path_or_class) {
   ModuleSource source;

@@ -32,8 +32,4 @@ struct ModuleSource {
 /// Throws Error(invalid_option) listing near names if nothing was called so.
 ModuleSource module_source(const Events& events, const std::string& path_or_class);
 
-/// "src/nn/linear.cpp": the path below the root of the sources, whatever the compiler was called
-/// with.
-std::string_view path_in_tree(std::string_view compiled);
-
 }  // namespace sightline::audit
