@@ -66,13 +66,16 @@ std::size_t last_read(const Source& source) {
 }
 
 // nlohmann's message reads "[json.exception.parse_error.101] parse error at line 1, column 2: WHY;
-// last read: 'TEXT'"; keep WHY, which is short; TEXT can be as long as the document.
+// last read: 'TEXT'"; keep WHY, which is short; TEXT can be as long as the document. Other faults
+// read "[json.exception.NAME.406] WHY".
 std::string reason_of(const nlohmann::detail::exception& error) {
   std::string text = error.what();
   if (const auto column = text.find("column "); column != std::string::npos) {
     if (const auto colon = text.find(": ", column); colon != std::string::npos) {
       text.erase(0, colon + 2);
     }
+  } else if (const auto bracket = text.find("] "); bracket != std::string::npos) {
+    text.erase(0, bracket + 2);
   }
   return text.substr(0, text.find("; last read: "));
 }

@@ -119,6 +119,39 @@ TEST_F(Checkpoint, BrokenTokenizer) {
                {"tokenizer.json"});
 }
 
+TEST_F(Checkpoint, BrokenSmallFiles) {
+  expect_error(ask_with("preprocessor_config.json", "{"), 4, "invalid_processor",
+               {"preprocessor_config.json", "byte 1"});
+  fs::remove(folder_.path("preprocessor_config.json"));
+  folder_.link("processor/preprocessor_config.json", "preprocessor_config.json");
+  expect_error(ask_with("generation_config.json", "{\"do_sample\": true, \"temperature\": -1}"), 4,
+               "invalid_config", {"generation_config.json: temperature"});
+  fs::remove(folder_.path("generation_config.json"));
+  expect_error(ask_with("chat_template.jinja", ""), 3, "template_error", {"empty prompt"});
+}
+
+TEST_F(Checkpoint, WeightsThatAreALinkToNothing) {
+  fs::remove(folder_.path("model.safetensors"));
+  fs::create_symlink("../blobs/gone", folder_.path("model.safetensors"));
+  expect_error(ask(), 4, "missing_file", {"model.safetensors (a link to nothing)"});
+}
+
+// Known from config.json: before the picture is opened, and with or without a processor file.
+TEST_F(Checkpoint, APictureForATextModel) {
+  std::string config = io::read_file(data("models/dense/config.json"));
+  config.replace(config.find("\"vision_config\""), 15, "\"unused_config\"");
+  for (const char* command : {"run", "prompt"}) {
+    fs::remove(folder_.path("config.json"));
+    folder_.write("config.json", config);
+    expect_error(sightline({command, folder_.path(), "-i", "none.png", "Hello"}),
+                 std::string_view(command) == "run" ? 4 : 3,
+                 std::string_view(command) == "run" ? "unexpected_tensor" : "no_vision_tower");
+  }
+  fs::remove(folder_.path("preprocessor_config.json"));
+  expect_error(sightline({"prompt", folder_.path(), "-i", "none.png", "Hello"}), 3,
+               "no_vision_tower", {"vision_config"});
+}
+
 TEST_F(Checkpoint, PromptLongerThanTheContext) {
   const Finished done = ask({"--ctx", "64", "-i", data("images/shapes-640x480.png")});
   expect_error(done, 5, "context_length_exceeded", {"300", "64", "--ctx", "shapes-640x480.png"});
@@ -150,6 +183,11 @@ TEST_F(Checkpoint, MessagesThatAreNone) {
                     "{\"role\": \"system\", \"content\": \"b\"}]"),
                3, "template_error", {"System message must be at the beginning."});
   expect_error(with("[]"), 3, "template_error", {"No messages provided."});
+  expect_error(with("[{\"role\": \"user\", \"content\": [{\"image\": \"" +
+                    data("images/red-64.png") + "\", \"max_pixels\": 1}]}]"),
+               3, "invalid_messages", {"messages[0].content[0]", "65536 and 1"});
+  const std::string tools = folder_.write("tools.json", "{}");
+  expect_error(ask({"--tools", tools}), 3, "invalid_messages", {"tools.json"});
 }
 
 TEST(BadPictures, EachWithItsCode) {
@@ -169,6 +207,23 @@ TEST(BadPictures, EachWithItsCode) {
   expect_error(pixels(write_picture(folder, "wide.png", 1093, 5)), 3, "image_aspect_ratio",
                {"1093", "5", "200"});
   EXPECT_EQ(pixels(write_picture(folder, "limit.png", 1000, 5)).code, 0);
+}
+
+// Limits of a caller, not of the file: nothing of that size may be allocated.
+TEST(BadPictures, TargetsBeyondAnyContext) {
+  expect_error(sightline({"pixels", data("processor"), data("images/red-64.png"), "--min-pixels",
+                          "1000000000000", "--max-pixels", "1000000000000"}),
+               5, "image_too_large", {"1000000x1000000", "--min-pixels"});
+}
+
+TEST(BadPictures, PixelsNeverWritesOverItsInput) {
+  const Folder folder;
+  const std::string first = write_picture(folder, "a", 8, 8);
+  const std::string second = write_picture(folder, "a.png", 9, 9);
+  const std::string before = io::read_file(second);
+  expect_error(sightline({"pixels", data("processor"), first, second, "--out", folder.path()}), 2,
+               "usage", {"a.png"});
+  EXPECT_EQ(io::read_file(second), before);
 }
 
 TEST(BadPictures, OneDoesNotStopTheOthers) {

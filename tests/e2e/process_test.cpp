@@ -33,6 +33,7 @@ TEST(HuggingFaceCache, EveryWayToNameIt) {
     arguments.insert(arguments.end(), more.begin(), more.end());
     Surroundings around{"color?",
                         {{"HF_HUB_CACHE", std::nullopt},
+                         {"HUGGINGFACE_HUB_CACHE", std::nullopt},
                          {"HF_HOME", std::nullopt},
                          {"XDG_CACHE_HOME", std::nullopt},
                          {"HOME", "/nonexistent"}}};
@@ -41,6 +42,7 @@ TEST(HuggingFaceCache, EveryWayToNameIt) {
   };
   EXPECT_EQ(tokenize("HF_HUB_CACHE", cache.path("hub")).code, 0);
   EXPECT_EQ(tokenize("HF_HOME", cache.path()).code, 0);
+  EXPECT_EQ(tokenize("HUGGINGFACE_HUB_CACHE", cache.path("hub")).code, 0);
   EXPECT_EQ(tokenize("HF_HOME", cache.path(), {"--revision", "main"}).code, 0);
   EXPECT_EQ(tokenize("HF_HOME", cache.path(), {"--revision", kCommit}).code, 0);
   EXPECT_EQ(tokenize("HF_HOME", cache.path(), {"--revision", "other"}).code, 2);
@@ -53,6 +55,17 @@ TEST(HuggingFaceCache, EveryWayToNameIt) {
                                                                 {"XDG_CACHE_HOME", std::nullopt},
                                                                 {"HOME", home.path()}}});
   EXPECT_EQ(done.code, 0) << done.err;
+  // Where no shell has done it, "~" is HOME.
+  EXPECT_EQ(sightline({"tokenize", "some/model"}, {"x",
+                                                   {{"HF_HUB_CACHE", std::nullopt},
+                                                    {"HF_HOME", "~/.cache/huggingface"},
+                                                    {"HOME", home.path()}}})
+                .code,
+            0);
+}
+
+Finished shell(const std::string& script) {
+  return sightline({"-c", script}, {"", {}, "", "/bin/sh"});
 }
 
 TEST(Process, FindsTheDemoFromAnywhere) {
@@ -83,11 +96,32 @@ TEST(Process, AClosedPipeEndsItQuietly) {
 
 TEST(Process, AFullDiskIsAnError) {
   if (!fs::exists("/dev/full")) GTEST_SKIP() << "no /dev/full";
+  for (const char* arguments : {"version", "version --json"}) {
+    const Finished done = shell(fmt::format("'{}' {} > /dev/full", binary_path(), arguments));
+    EXPECT_EQ(done.code, 3) << arguments;
+    EXPECT_TRUE(done.err.starts_with("sightline: file_unwritable: standard output")) << done.err;
+  }
+  // An error that standard output does not take is said on standard error, with its own code.
+  const Finished wrong = shell(fmt::format("'{}' no-command --json > /dev/full", binary_path()));
+  EXPECT_EQ(wrong.code, 2);
+  EXPECT_TRUE(wrong.err.starts_with("sightline: usage: 'no-command'")) << wrong.err;
+}
+
+TEST(Process, AFileSizeLimitIsAnError) {
   const Folder folder;
-  const Finished done = sightline({"-c", fmt::format("'{}' version > /dev/full", binary_path())},
-                                  {"", {}, "", "/bin/sh"});
+  const Finished done = shell(
+      fmt::format("ulimit -f 0; '{}' pixels '{}' '{}' --out '{}' > /dev/null 2> /dev/null",
+                  binary_path(), data("processor"), data("images/red-64.png"), folder.path()));
   EXPECT_EQ(done.code, 3);
-  EXPECT_NE(done.err.find("file_unwritable"), std::string::npos) << done.err;
+  EXPECT_TRUE(fs::is_empty(folder.path()));
+}
+
+TEST(Process, PicturesComeThroughPipes) {
+  const Finished done =
+      shell(fmt::format("cat '{}' | '{}' pixels '{}' /dev/stdin", data("images/red-64.png"),
+                        binary_path(), data("processor")));
+  EXPECT_EQ(done.code, 0) << done.err;
+  EXPECT_EQ(done.json().find("tokens")->as_int(), 64);
 }
 
 }  // namespace

@@ -152,6 +152,25 @@ TEST_F(Asking, ManyRequestsResume) {
   EXPECT_EQ(strip(io::read_file(out)), strip(whole));
 }
 
+// A mistyped --out must never cost a line of somebody's file.
+TEST_F(Asking, ResumingTouchesNoForeignFile) {
+  const std::string file = folder_.write("requests.jsonl", requests(1));
+  for (const char* text : {"one line without its end", "two\nlines", "{\"question\": \"a\"}",
+                           "{\"question\": \"a\"}\n{\"question\": \"b\"}"}) {
+    const std::string out = folder_.write("notes", text);
+    const Finished done = ask({"--jsonl", file, "--out", out});
+    EXPECT_EQ(done.code, 3) << text;
+    EXPECT_EQ(io::read_file(out), text);
+  }
+  EXPECT_EQ(ask({"--jsonl", file, "--out", "/dev/null"}).code, 3);
+  // Torn after the first byte, and in the middle.
+  for (const char* text : {"{", "{\"index\":0,\"id\":\"q0"}) {
+    const std::string out = folder_.write("answers", text);
+    EXPECT_EQ(ask({"--jsonl", file, "--out", out, "--max-tokens", "2"}).code, 0) << text;
+    EXPECT_EQ(io::parse_json(io::read_file(out), "answer").find("id")->as_string(), "q0");
+  }
+}
+
 TEST_F(Asking, ABadRequestDoesNotStopTheOthers) {
   const std::string lines =
       "{\"question\": \"a\"}\n{\"question\": \"a\", \"temprature\": 1}\n\nnot json\n"
@@ -221,6 +240,20 @@ TEST_F(Asking, ChatCommands) {
        {"none.png", "none.json", "/bogus", "/save: expected a file name", "/image FILE"}) {
     EXPECT_NE(chat.err.find(part), std::string::npos) << part << " in " << chat.err;
   }
+}
+
+TEST_F(Asking, ChatRefusesWhatItCouldNotKeep) {
+  const std::string bad = folder_.write("bad.json", "[{\"content\": \"no role\"}]");
+  const Finished chat =
+      ask({"--max-tokens", "2", "--json"}, "a\xff\n/load " + bad + "\ngoes on\n", "chat");
+  EXPECT_EQ(chat.code, 3);
+  ASSERT_EQ(chat.lines().size(), 3U) << chat.out;
+  const char* codes[] = {"invalid_utf8", "invalid_messages"};
+  for (std::size_t i = 0; i < 2; ++i) {
+    const io::Json line = io::parse_json(chat.lines()[i], "line");
+    EXPECT_EQ(line.find("error")->find("code")->as_string(), codes[i]);
+  }
+  EXPECT_NE(io::parse_json(chat.lines()[2], "line").find("text"), nullptr);
 }
 
 TEST_F(Asking, ChatLoadsWhatItSaved) {

@@ -57,6 +57,8 @@ TEST(Json, RefusesWhatIsNoNumber) {
        {"NaN", "[Infinity]", "-Infinity", "1e999", "-1e999", "01", "+1", ".5", "1."}) {
     parse_error(text);
   }
+  EXPECT_EQ(parse_error("[1e999]"),
+            "x.json: invalid JSON at byte 5: number overflow parsing '1e999'");
   EXPECT_EQ(to_json_text(Json(std::nan(""))), "null");
   EXPECT_EQ(to_json_text(Json(HUGE_VAL)), "null");
 }
