@@ -73,7 +73,8 @@ double relative_l2(const std::vector<A>& a, const std::vector<B>& b) {
 
 /// Bit equality, so that -0 and 0 differ and NaN equals itself.
 inline bool same_bits(const std::vector<float>& a, const std::vector<float>& b) {
-  return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
+  if (a.size() != b.size()) return false;
+  return a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
 }
 
 }  // namespace sightline::kernels
