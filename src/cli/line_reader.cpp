@@ -1,64 +1,114 @@
-// libedit's readline interface.
+// libedit, with Ctrl-C as one of its keys.
 #include "cli/line_reader.hpp"
 
-#include <editline/readline.h>
+#include <histedit.h>
+#include <termios.h>
 #include <unistd.h>
 
 #include <clocale>
-#include <csignal>
+#include <cstdio>
 #include <cstdlib>
-#include <memory>
+#include <string_view>
 
 namespace sightline::cli {
 namespace {
 
-volatile std::sig_atomic_t g_given_up = 0;
+constexpr int kKeptLines = 1000;
 
-extern "C" void on_give_up(int) { g_given_up = 1; }
-
-/// While it lives, SIGINT ends the read that libedit waits in (no SA_RESTART).
-class GiveUpScope {
+/// While it lives, Ctrl-C and Ctrl-D are keys like others, also when typed just before libedit
+/// looks.
+class ControlsAreKeys {
  public:
-  GiveUpScope() {
-    g_given_up = 0;
-    struct sigaction action{};
-    action.sa_handler = on_give_up;
-    sigemptyset(&action.sa_mask);
-    (void)sigaction(SIGINT, &action, &previous_);
+  ControlsAreKeys() : known_(tcgetattr(STDIN_FILENO, &before_) == 0) {
+    if (!known_) return;
+    termios changed = before_;
+    changed.c_cc[VINTR] = changed.c_cc[VEOF] = _POSIX_VDISABLE;
+    (void)tcsetattr(STDIN_FILENO, TCSADRAIN, &changed);
   }
-  ~GiveUpScope() { (void)sigaction(SIGINT, &previous_, nullptr); }
-  GiveUpScope(const GiveUpScope&) = delete;
-  GiveUpScope& operator=(const GiveUpScope&) = delete;
+  ~ControlsAreKeys() {
+    if (known_) (void)tcsetattr(STDIN_FILENO, TCSADRAIN, &before_);
+  }
+  ControlsAreKeys(const ControlsAreKeys&) = delete;
+  ControlsAreKeys& operator=(const ControlsAreKeys&) = delete;
 
  private:
-  struct sigaction previous_{};
+  termios before_{};
+  bool known_;
 };
 
 }  // namespace
 
-LineReader::LineReader() : interactive_(isatty(STDIN_FILENO) == 1 && isatty(STDOUT_FILENO) == 1) {
-  if (!interactive_) return;
+/// The editor's state; its callbacks find it as libedit's client data.
+struct LineReader::Editor {
+  Editor();
+  ~Editor() {
+    el_end(line);
+    history_end(history);
+  }
+  Editor(const Editor&) = delete;
+  Editor& operator=(const Editor&) = delete;
+
+  static Editor& of(EditLine* line) {
+    void* editor = nullptr;
+    (void)el_get(line, EL_CLIENTDATA, &editor);
+    return *static_cast<Editor*>(editor);
+  }
+  static char* show_prompt(EditLine* line) { return of(line).prompt.data(); }
+  static unsigned char give_up(EditLine* line, int) {
+    of(line).given_up = true;
+    return CC_EOF;
+  }
+
+  EditLine* line = el_init("sightline", stdin, stdout, stderr);
+  History* history = history_init();
+  std::string prompt;
+  bool given_up = false;
+};
+
+LineReader::Editor::Editor() {
+  HistEvent event;
+  (void)::history(history, &event, H_SETSIZE, kKeptLines);
+  (void)el_set(line, EL_CLIENTDATA, this);
+  (void)el_set(line, EL_HIST, ::history, history);
+  (void)el_set(line, EL_EDITOR, "emacs");
+  (void)el_set(line, EL_PROMPT, show_prompt);
+  (void)el_set(line, EL_SIGNAL, 1);  // restores the terminal, follows its size
+  (void)el_set(line, EL_ADDFN, "give-up", "gives up the line", give_up);
+  (void)el_set(line, EL_BIND, "^C", "give-up", nullptr);
+  (void)el_set(line, EL_BIND, "^D", "em-delete-or-list", nullptr);  // the end on an empty line
+}
+
+LineReader::LineReader() {
+  if (isatty(STDIN_FILENO) != 1 || isatty(STDOUT_FILENO) != 1) return;
   // Which bytes form a character. In a locale of single bytes libedit drops all others.
   (void)std::setlocale(LC_CTYPE, "");
   if (MB_CUR_MAX == 1) (void)std::setlocale(LC_CTYPE, "C.UTF-8");
-  static std::string name = "sightline";
-  rl_readline_name = name.data();
-  using_history();
+  const ControlsAreKeys scope;  // libedit keeps the keys that it finds at its start
+  editor_ = std::make_unique<Editor>();
 }
 
+LineReader::~LineReader() = default;
+
 std::optional<std::string> LineReader::next(const char* prompt) {
-  if (!interactive_) return lines_.next();
-  const GiveUpScope scope;
+  if (!editor_) return lines_.next();
+  editor_->prompt = prompt;
+  const ControlsAreKeys scope;
   while (true) {
-    const std::unique_ptr<char, decltype(&std::free)> line(readline(prompt), &std::free);
-    if (!line && g_given_up == 0) return std::nullopt;
-    if (g_given_up != 0) {
-      g_given_up = 0;
-      (void)!::write(STDOUT_FILENO, "\n", 1);
+    editor_->given_up = false;
+    int count = 0;
+    const char* typed = el_gets(editor_->line, &count);
+    if (editor_->given_up) {
+      (void)std::fputs("\n", stdout);
       continue;
     }
-    std::string text = line.get();
-    if (!text.empty()) add_history(text.c_str());
+    if (typed == nullptr || count <= 0) {
+      (void)std::fputs("\n", stdout);  // the shell's prompt begins a line
+      return std::nullopt;
+    }
+    std::string text(typed, static_cast<std::size_t>(count));
+    if (text.ends_with('\n')) text.pop_back();
+    HistEvent event;
+    if (!text.empty()) (void)history(editor_->history, &event, H_ENTER, text.c_str());
     return text;
   }
 }

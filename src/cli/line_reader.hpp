@@ -2,6 +2,7 @@
 // is line_reader.cpp.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -13,15 +14,17 @@ class LineReader {
  public:
   /// Editing is on when standard input and standard output are terminals.
   LineReader();
+  ~LineReader();
 
-  [[nodiscard]] bool interactive() const { return interactive_; }
+  [[nodiscard]] bool interactive() const { return editor_ != nullptr; }
   /// The next line without its end, or nothing at the end of input. `prompt` is shown only to a
   /// person, for whom Ctrl-C gives up the line and asks for another. History lasts as long as the
   /// process.
   std::optional<std::string> next(const char* prompt);
 
  private:
-  bool interactive_;
+  struct Editor;
+  std::unique_ptr<Editor> editor_;
   StandardInputLines lines_;
 };
 

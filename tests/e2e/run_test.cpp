@@ -195,9 +195,9 @@ TEST_F(Asking, ABadRequestDoesNotStopTheOthers) {
 TEST_F(Asking, CtrlCEndsAnAnswerCleanly) {
   Running running({"run", folder_.path(), "Hello", "--max-tokens", "4000", "--temperature", "5",
                    "--top-k", "0", "--top-p", "1", "--seed", "1", "--no-thinking"});
-  ASSERT_FALSE(running.read_some().empty());
+  std::string text = running.read_some();
+  ASSERT_FALSE(text.empty());
   running.signal(SIGINT);
-  std::string text;
   for (std::string more = running.read_some(); !more.empty(); more = running.read_some()) {
     text += more;
   }
