@@ -1,10 +1,13 @@
-// Options, values and positional arguments; the closest spelling of a mistyped word.
+// Options and values through getopt_long, the only user of it; positional arguments; the closest
+// spelling of a mistyped word.
 #include "cli/arguments.hpp"
 
 #include <fmt/format.h>
+#include <getopt.h>
 
 #include <algorithm>
 #include <cctype>
+#include <deque>
 
 namespace sightline::cli {
 namespace {
@@ -23,74 +26,100 @@ bool is_option(const std::string& word) {
          (word[1] == '-' || std::isalpha(static_cast<unsigned char>(word[1])) != 0);
 }
 
-/// An option as typed: `--name`, `--name=VALUE`, `-n`, `-nVALUE`.
-struct Typed {
-  explicit Typed(const std::string& word) : name(word) {
-    const bool is_long = word.starts_with("--");
-    const std::size_t end = is_long ? word.find('=') : 2;
-    if (end == std::string::npos || end >= word.size()) return;
-    name = word.substr(0, end);
-    value = word.substr(is_long ? end + 1 : end);
-  }
-  std::string name;
-  std::optional<std::string> value;
-};
+/// The part of an option's word that names it: `--name` of `--name=VALUE`, `-n` of `-nVALUE`.
+std::string name_in(const std::string& word) {
+  return word.substr(0, word.starts_with("--") ? word.find('=') : 2);
+}
 
+/// getopt_long finds options and their values; what they mean and what is wrong is said here.
 class Reader {
  public:
   Reader(const Command& command, const std::vector<std::string>& words)
-      : command_(command), words_(words) {}
+      : command_(command), words_(words) {
+    words_.insert(words_.begin(), command.name());
+    for (std::string& word : words_) argv_.push_back(word.data());
+    argv_.push_back(nullptr);
+    add_long(kJson, no_argument);
+    for (const Argument& argument : command.arguments()) {
+      if (!argument.positional) declare(argument);
+    }
+    long_.push_back({});
+  }
 
   void read() {
-    for (; next_ < words_.size(); ++next_) {
-      if (words_[next_] == kEnd) {
-        for (++next_; next_ < words_.size(); ++next_) take_positional(words_[next_]);
-        break;
+    const int count = static_cast<int>(words_.size());
+    opterr = optind = 0;  // no messages of its own; 0: forget an earlier command line
+    (void)getopt_long(1, argv_.data(), short_.c_str(), long_.data(), nullptr);
+    for (bool inside = false; optind < count;) {  // inside: more letters of one word follow
+      const int place = optind;
+      const std::string& word = words_[static_cast<std::size_t>(place)];
+      if (!inside && word != kEnd && !is_option(word)) {
+        take_positional(word);
+        ++optind;
+        continue;
       }
-      if (is_option(words_[next_])) {
-        take_option(Typed(words_[next_]));
-      } else {
-        take_positional(words_[next_]);
-      }
+      const int found = getopt_long(count, argv_.data(), short_.c_str(), long_.data(), nullptr);
+      if (found < 0) break;
+      inside = optind == place;
+      take_option(word, found);
     }
+    while (optind < count) take_positional(words_[static_cast<std::size_t>(optind++)]);
     require_positionals();
   }
 
  private:
-  void take_option(const Typed& typed) {
-    const Argument* argument = find(typed.name);
-    if (argument == nullptr && typed.name != kJson) fail_unknown(typed.name);
-    if (argument != nullptr && !argument->value.empty()) {
-      argument->set(typed.value                  ? *typed.value
-                    : may_stand_alone(*argument) ? "true"
-                                                 : following_value(typed.name));
-      return;
-    }
-    if (typed.value) {
-      fail(fmt::format("{} takes no value, found '{}'", typed.name, *typed.value), typed.name);
-    }
-    if (argument != nullptr) argument->set("");
+  void add_long(const char* name, int has_value) {
+    // Any value above those of letters tells a long option; its word has its name.
+    long_.push_back({name + 2, has_value, nullptr, kLong});
   }
 
-  /// A value in brackets is optional: an option that follows, or nothing, leaves it out.
-  [[nodiscard]] bool may_stand_alone(const Argument& argument) const {
-    return argument.value.starts_with('[') &&
-           (next_ + 1 == words_.size() || is_option(words_[next_ + 1]));
+  void declare(const Argument& argument) {
+    const bool optional = argument.value.starts_with('[');
+    for (const std::string& spelling : spellings(argument)) {
+      if (spelling.starts_with("--")) {
+        names_.push_back(spelling);
+        add_long(names_.back().c_str(), argument.value.empty() ? no_argument
+                                        : optional             ? optional_argument
+                                                               : required_argument);
+      } else {
+        short_ += spelling.substr(1) + (argument.value.empty() ? "" : optional ? "::" : ":");
+      }
+    }
   }
 
-  /// The next word. An option there is more likely one whose value was forgotten.
-  std::string following_value(const std::string& name) {
-    if (next_ + 1 == words_.size()) {
-      fail(fmt::format("{}: expected a value after it, found nothing", name), name);
+  /// `found`: what getopt_long returned for `word`: a letter, kLong, or '?' and ':' for faults.
+  void take_option(const std::string& word, int found) {
+    const bool is_long = word.starts_with("--");
+    const int letter = found == '?' || found == ':' ? optopt : found;
+    const std::string name = is_long ? name_in(word) : std::string("-") + static_cast<char>(letter);
+    const Argument* argument = find(name);  // an abbreviation, which getopt takes, is not found
+    if (argument == nullptr && name != kJson) fail_unknown(name);
+    if (found == ':') fail(fmt::format("{}: expected a value after it, found nothing", name), name);
+    if (found == '?') {
+      const std::string value = word.substr(std::min(word.size(), name.size() + 1));
+      fail(fmt::format("{} takes no value, found '{}'", name, value), name);
     }
-    const std::string& word = words_[next_ + 1];
-    if (word == kEnd || is_known(Typed(word).name)) {
+    if (argument != nullptr) argument->set(value_of(*argument, name));
+  }
+
+  std::string value_of(const Argument& argument, const std::string& name) {
+    if (argument.value.empty()) return "";
+    if (optarg == nullptr) {  // a value in brackets: the next word, unless an option or nothing
+      const auto next = static_cast<std::size_t>(optind);
+      if (next == words_.size() || is_option(words_[next])) return "true";
+      ++optind;
+      return words_[next];
+    }
+    const std::string value = optarg;
+    const bool own_word = optarg == argv_[static_cast<std::size_t>(optind - 1)];
+    // An option there is more likely one whose value was forgotten.
+    if (own_word && (value == kEnd || is_known(name_in(value)))) {
       fail(fmt::format("{}: expected a value after it, found the option '{}' (write {}{}{} if that "
                        "is the value)",
-                       name, word, name, name.starts_with("--") ? "=" : "", word),
+                       name, value, name, name.starts_with("--") ? "=" : "", value),
            name);
     }
-    return words_[++next_];
+    return value;
   }
 
   void take_positional(const std::string& word) {
@@ -136,7 +165,8 @@ class Reader {
       if (argument.positional) continue;
       for (std::string& spelling : spellings(argument)) known.push_back(std::move(spelling));
     }
-    const std::string closest = closest_word(name, known);
+    const bool letter = name.size() == 2;  // every other letter is as close
+    const std::string closest = letter ? "" : closest_word(name, known);
     const std::string hint = name.find(' ') != std::string::npos
                                  ? "; put '--' before an argument that begins with a dash"
                              : closest.empty() ? ""
@@ -151,9 +181,15 @@ class Reader {
         {{"argument", word}});
   }
 
+  static constexpr int kLong = 256;
+
   const Command& command_;
-  const std::vector<std::string>& words_;
-  std::size_t next_ = 0, positionals_ = 0;
+  std::vector<std::string> words_;
+  std::vector<char*> argv_;
+  std::deque<std::string> names_;  // that long_ points to
+  std::vector<option> long_;
+  std::string short_ = "+:";  // stop at what is no option; tell a missing value apart
+  std::size_t positionals_ = 0;
 };
 
 bool stands_among(const std::vector<std::string>& words, const std::string& word) {

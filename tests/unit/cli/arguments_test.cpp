@@ -69,6 +69,10 @@ TEST(Arguments, AValueInBracketsMayBeLeftOut) {
   EXPECT_TRUE(t.cap);
   EXPECT_EQ(t.read({"m", "--cap", "off"}), "");
   EXPECT_FALSE(t.cap);
+  EXPECT_EQ(t.read({"m", "--cap"}), "");
+  EXPECT_TRUE(t.cap);
+  EXPECT_EQ(t.read({"m", "--cap=off"}), "");
+  EXPECT_FALSE(t.cap);
 }
 
 TEST(Arguments, WhatIsWrongIsSaid) {
@@ -83,6 +87,9 @@ TEST(Arguments, WhatIsWrongIsSaid) {
   EXPECT_EQ(error({"m", "--what is it"}),
             "ask: unknown option '--what is it'; put '--' before an argument that begins with a "
             "dash");
+  EXPECT_EQ(error({"m", "--fas"}), "ask: unknown option '--fas'; did you mean '--fast'?");
+  EXPECT_EQ(error({"m", "-x"}), "ask: unknown option '-x'");
+  EXPECT_EQ(error({"m", "-i"}), "ask: -i: expected a value after it, found nothing");
   EXPECT_EQ(error({"m", "--fast=false"}), "ask: --fast takes no value, found 'false'");
   EXPECT_EQ(error({"m", "--json=1"}), "ask: --json takes no value, found '1'");
   EXPECT_EQ(error({"m", "--count"}), "ask: --count: expected a value after it, found nothing");
