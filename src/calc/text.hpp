@@ -20,7 +20,8 @@ class Text {
   Text& add(std::string_view text) noexcept;
   Text& add(std::int64_t value) noexcept;
   /// A number as Python's repr writes it between 1e-4 and 1e16: the shortest digits that read back
-  /// as the same double, ".0" kept ("200.1", "3.0").
+  /// as the same double, ".0" kept ("200.1", "3.0"); smaller ones with at most 22 places. Above
+  /// 2^53 "more than 9007199254740992.0".
   Text& add_python_float(double value) noexcept;
   /// An integer of at least two digits: "07".
   Text& add_two_digits(std::int64_t value) noexcept;

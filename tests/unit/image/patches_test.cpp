@@ -6,6 +6,7 @@
 
 #include <set>
 
+#include "calc/patch_order.hpp"
 #include "image/picture.hpp"
 #include "image/png_write.hpp"
 #include "image_data.hpp"
@@ -50,6 +51,28 @@ void expect_formula(const std::vector<Image>& images, const ProcessorConfig& con
 }
 
 TEST(Patches, OrderOfAPicture) { expect_formula({numbered(64, 96, 1)}, published_config()); }
+
+// The page's patch lab names rows by calc/patch_order.hpp; the tower's input is written here.
+TEST(Patches, RowsAreThoseOfTheCalculator) {
+  const ProcessorConfig config = published_config();
+  const std::vector<Image> images = {numbered(64, 96, 1), numbered(64, 96, 2), numbered(64, 96, 3)};
+  const std::vector<const std::uint8_t*> pointers = {images[0].rgb.data(), images[1].rgb.data(),
+                                                     images[2].rgb.data()};
+  const Grid grid{2, 64 / config.patch_size, 96 / config.patch_size};
+  std::vector<float> out(static_cast<std::size_t>(grid.patches() * config.row_floats()));
+  write_patches({pointers, 64, 96}, config, PixelTable(config), out);
+  for (std::int64_t row = 0; row < grid.patches(); ++row) {
+    const auto place = calc::place_of_row(grid, config.merge_size, row);
+    EXPECT_EQ(calc::row_of_patch(grid, config.merge_size, place.group, place.y, place.x), row);
+    EXPECT_EQ(place.token, row / (config.merge_size * config.merge_size));
+    const auto& image = images[static_cast<std::size_t>(place.group * config.temporal_patch_size)];
+    const auto pixel = static_cast<std::size_t>(
+        (place.y * config.patch_size * image.width + place.x * config.patch_size) * 3);
+    EXPECT_EQ(out[static_cast<std::size_t>(row * config.row_floats())],
+              (static_cast<float>(image.rgb[pixel]) - 127.5F) / 127.5F)
+        << row;
+  }
+}
 
 TEST(Patches, PairsOfFramesAndAnOddLastOne) {
   expect_formula({numbered(32, 64, 1), numbered(32, 64, 2)}, published_config());

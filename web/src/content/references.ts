@@ -1,0 +1,60 @@
+// What the guide's statements rest on. A revision that nobody recorded is said to be so.
+
+export type ReferenceKind = 'code' | 'config' | 'card' | 'own';
+
+export interface Reference {
+  kind: ReferenceKind;
+  title: string;
+  repository: string;
+  revision: string;
+  path: string;
+  lines: string;
+  checked: string;
+}
+
+const kPin = 'transformers 5.24.0 (wheel sha256 ff5ebedf…7486f6)';
+const kChecked = '2026-12-01';
+const code = (title: string, path: string, lines = ''): Reference => ({
+  kind: 'code', title, repository: 'huggingface/transformers', revision: kPin, path: `src/transformers/models/${path}`, lines,
+  checked: kChecked,
+});
+const own = (title: string, path: string): Reference => ({
+  kind: 'own', title, repository: 'sightline', revision: 'this build', path, lines: '', checked: kChecked,
+});
+
+export const kReferences = {
+  'qwen-image-size': code('smart_resize', 'qwen2_vl/image_processing_pil_qwen2_vl.py', '58'),
+  'qwen-patches': code('Qwen2VLImageProcessorPil, get_number_of_image_patches', 'qwen2_vl/image_processing_pil_qwen2_vl.py'),
+  'qwen-video-size': code('smart_resize of clips', 'qwen3_vl/video_processing_qwen3_vl.py', '75'),
+  'qwen-video-patches': code('Qwen3VLVideoProcessor: sample_frames, patchify', 'qwen3_vl/video_processing_qwen3_vl.py', '225'),
+  'gemma-size': code('get_aspect_ratio_preserving_size', 'gemma4/image_processing_pil_gemma4.py', '36'),
+  'gemma-tokens': code('_get_num_multimodal_tokens', 'gemma4/processing_gemma4.py'),
+  'gemma-unified': code('Gemma 4 unified: patches without an encoder', 'gemma4_unified/modeling_gemma4_unified.py', '815'),
+  processor: code('Qwen3VLProcessor: placeholders and time stamps', 'qwen3_vl/processing_qwen3_vl.py'),
+  vision: code('Qwen3_5VisionModel', 'qwen3_5/modeling_qwen3_5.py', '1117'),
+  merger: code('Qwen3_5VisionPatchMerger', 'qwen3_5/modeling_qwen3_5.py', '974'),
+  model: code('Qwen3_5Model', 'qwen3_5/modeling_qwen3_5.py', '1293'),
+  insertion: code('masked_scatter of image features', 'qwen3_5/modeling_qwen3_5.py', '1618'),
+  'rope-index': code('Qwen3_5Model.get_rope_index', 'qwen3_5/modeling_qwen3_5.py'),
+  deepstack: code('Qwen3VLVisionModel, deepstack_merger_list', 'qwen3_vl/modeling_qwen3_vl.py'),
+  'delta-rule': code('Qwen3_5GatedDeltaNet', 'qwen3_5/modeling_qwen3_5.py'),
+  config: {
+    kind: 'config', title: 'config.json and preprocessor files of the published checkpoints', repository: 'Qwen, Google (Hugging Face)',
+    revision: 'not recorded', path: 'config.json, preprocessor_config.json, video_preprocessor_config.json', lines: '', checked: kChecked,
+  },
+  'config-copy': {
+    kind: 'config', title: 'Vision values of Qwen3-VL-32B, text widths of Gemma 4: class values or copies', repository: 'several',
+    revision: 'not recorded', path: 'config.json', lines: '', checked: kChecked,
+  },
+  card: {
+    kind: 'card', title: 'Model card of Qwen3.5', repository: 'Qwen (Hugging Face)', revision: 'not recorded', path: 'README.md', lines: '',
+    checked: '2026-11-03',
+  },
+  'own-rule': own('Arithmetic of sightline', 'src/calc/calculator.cpp'),
+  'own-trace': own('sightline trace, run while this site was built', 'docs/trace.md'),
+  'own-merge': own('sightline merge, run while this site was built', 'src/audit/merge_proof.cpp'),
+  'own-models': own('sightline models --json: parameters counted from the configurations', 'src/audit/parameters.cpp'),
+  'own-patches': own('Order of patches', 'src/calc/patch_order.hpp'),
+} satisfies Record<string, Reference>;
+
+export type ReferenceId = keyof typeof kReferences;

@@ -1,0 +1,116 @@
+// Drawings of the way: the two branches, the order of rows, the insertion.
+import { Arrow, Box, Figure } from '../components/figure';
+import { kEngine } from '../engine_data';
+import { use_page } from '../page_context';
+import type { FigureKey } from '../content/figures.en';
+import { use_words } from './words';
+
+const kBox = { width: 168, height: 84, gap: 34, top: 14, low: 156 };
+
+/** Column and row of each call of the graph: the picture above, the text below, the common way in the middle. */
+function places() {
+  const { nodes } = kEngine.graph;
+  const above = nodes.filter((node) => node.channel === 'vision').map((node) => node.id);
+  const joined = nodes.findIndex((node) => node.channel === 'merge');
+  const below = nodes.slice(0, joined).filter((node) => node.channel === 'text').map((node) => node.id);
+  const step = kBox.width + kBox.gap;
+  const at = new Map<string, { x: number; y: number }>();
+  above.forEach((id, i) => at.set(id, { x: 8 + i * step, y: kBox.top }));
+  below.forEach((id, i) => at.set(id, { x: 8 + (above.length - below.length + i) * step, y: kBox.low }));
+  nodes.slice(joined).forEach((node, i) => at.set(node.id, { x: 8 + (above.length + i) * step, y: (kBox.top + kBox.low) / 2 }));
+  return at;
+}
+
+export function FlowFigure() {
+  const w = use_words();
+  const { nodes, edges } = kEngine.graph;
+  const at = places();
+  const width = Math.max(...[...at.values()].map(({ x }) => x)) + kBox.width + 8;
+  const title_of = (id: string) => nodes.find((node) => node.id === id)?.title ?? id;
+  return (
+    <Figure id="flow" title={w('flow_title')} description={w('flow_desc')} width={width} height={kBox.low + kBox.height + 14}
+      table={{
+        head: [w('flow_step'), w('flow_class'), w('flow_branch'), w('flow_next')],
+        rows: nodes.map((node) => [
+          node.title, node.lines.join('; '), w(`branch_${node.channel}` as FigureKey),
+          edges.filter((edge) => edge.from === node.id).map((edge) => title_of(edge.to)).join(', ') || '–',
+        ]),
+      }}>
+      {edges.map(({ from, to }) => {
+        const [a, b] = [at.get(from)!, at.get(to)!];
+        const middle = kBox.height / 2;
+        const kind = nodes.find((node) => node.id === from)?.channel === 'vision' ? 'vision' : 'line';
+        const corner = a.x + kBox.width + kBox.gap / 2;
+        return <Arrow kind={kind} points={[[a.x + kBox.width, a.y + middle], [corner, a.y + middle], [corner, b.y + middle], [b.x, b.y + middle]]} />;
+      })}
+      {nodes.map((node) => <Box {...at.get(node.id)!} width={kBox.width} height={kBox.height} kind={node.channel} lines={[node.title, ...node.lines]} />)}
+    </Figure>
+  );
+}
+
+export function GroupingFigure() {
+  const { calc } = use_page();
+  const w = use_words();
+  const grid = { h: 4, w: 8 };
+  const side = 58;
+  const merge = calc.table.constants.merge;
+  const places = Array.from({ length: grid.h * grid.w }, (_, row) => calc.place({ ...grid, row }));
+  const blocks = places.filter((place) => place.slot === 0);
+  return (
+    <Figure id="grouping" title={w('grouping_title')} description={w('grouping_desc')} width={grid.w * side + 20} height={grid.h * side + 20}
+      table={{
+        head: [w('grouping_row'), w('grouping_place'), w('grouping_slot'), w('grouping_token')],
+        rows: places.map((place) => [place.row, `${place.y}, ${place.x}`, place.slot, place.token]),
+      }}>
+      {places.map((place) => (
+        <g class="box vision">
+          <rect x={10 + place.x * side + 4} y={10 + place.y * side + 4} width={side - 8} height={side - 8} />
+          <text x={10 + (place.x + 0.5) * side} y={10 + (place.y + 0.5) * side + 5} text-anchor="middle" class="mono">{place.row}</text>
+        </g>
+      ))}
+      {blocks.map((block) => (
+        <g class="frame">
+          <rect x={10 + block.x * side} y={10 + block.y * side} width={side * merge} height={side * merge} />
+          <rect x={10 + block.x * side + 2.5} y={10 + block.y * side + 2.5} width={side * merge - 5} height={side * merge - 5} />
+          <text x={10 + (block.x + 1) * side} y={10 + (block.y + 1) * side + 4} text-anchor="middle" class="tag">{w('grouping_tok', { n: block.token })}</text>
+        </g>
+      ))}
+    </Figure>
+  );
+}
+
+export function InsertionFigure() {
+  const w = use_words();
+  const proof = kEngine.traces.red.proof!;
+  const first = proof.first_positions[0];
+  const shown = [0, 1, first - 1, first, first + 1, first + 2, -1, first + proof.image_count - 1, first + proof.image_count, proof.positions - 1];
+  const side = 84;
+  const visual = (index: number) => index >= first && index < first + proof.image_count;
+  const label = (index: number, after: boolean) => {
+    if (!visual(index)) return w('insertion_text');
+    return after ? `${w('insertion_row')}${index - first}` : w('insertion_pad');
+  };
+  return (
+    <Figure id="insertion" title={w('insertion_title')} description={w('insertion_desc')} width={shown.length * side + 90} height={196}
+      table={{
+        head: [w('insertion_index'), w('insertion_before'), w('insertion_after')],
+        rows: shown.filter((index) => index >= 0).map((index) => [index, label(index, false), label(index, true)]),
+      }}>
+      {[false, true].map((after) => (
+        <g>
+          <text x={4} y={after ? 152 : 52} class="strong">{w(after ? 'insertion_after' : 'insertion_before')}</text>
+          {shown.map((index, i) =>
+            index < 0 ? <text x={90 + (i + 0.5) * side} y={after ? 152 : 52} text-anchor="middle">…</text>
+              : <Box x={90 + i * side} y={after ? 124 : 24} width={side - 8} height={46} kind={visual(index) ? (after ? 'merge' : 'vision') : 'text'} lines={[label(index, after)]} />,
+          )}
+        </g>
+      ))}
+      {shown.map((index, i) => index >= 0 && (
+        <g>
+          <text x={90 + i * side + (side - 8) / 2} y={16} text-anchor="middle" class="minor">{index}</text>
+          <Arrow kind={visual(index) ? 'merge' : 'line'} points={[[90 + i * side + (side - 8) / 2, 74], [90 + i * side + (side - 8) / 2, 120]]} />
+        </g>
+      ))}
+    </Figure>
+  );
+}
