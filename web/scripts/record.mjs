@@ -36,6 +36,14 @@ function layers_of(modules) {
   return kinds;
 }
 
+/** Bytes of the cache for every token and for whatever length; prompts are whole blocks, which the cache grows by. */
+function cache_of(bytes) {
+  const [picture, block] = [64, 64]; // tokens of the picture that a walk without weights has, and of a block
+  const short = bytes(String(block));
+  const per_token = (bytes(String(2 * block)) - short) / block;
+  return { per_token, constant: short - per_token * (picture + block) };
+}
+
 export function record(binary, repository, folder) {
   const ask = (...args) => JSON.parse(execFileSync(binary, [...args, '--json'], { cwd: repository, maxBuffer: kBytes, encoding: 'utf8' }));
   const write = (name, value) => writeFileSync(join(folder, `${name}.json`), JSON.stringify(value));
@@ -45,7 +53,8 @@ export function record(binary, repository, folder) {
   write('graph', ask('graph', kShapes.model));
   const { report, children, same_object, modules } = ask('inspect', kShapes.model);
   write('inspect', { report, children, same_object, modules: modules.filter(({ path }) => !path.includes('.layers.') && !/blocks\.[1-9]/.test(path)) });
-  write('layers', Object.fromEntries(models.map(({ name }) => [name, layers_of(ask('inspect', name).modules)])));
+  const cache = (name, tokens) => ask('trace', name, '--shapes-only', '--level', 'root', '--tokens', tokens).totals.cache_bytes;
+  write('layers', models.map(({ name }) => ({ name, kinds: layers_of(ask('inspect', name).modules), ...cache_of((tokens) => cache(name, tokens)) })));
   write('hidden', ask('hidden', 'demo', '-i', kRuns.red.pictures[0], kRuns.red.question));
   for (const [name, { pictures, question }] of Object.entries(kRuns)) {
     const given = ['demo', ...pictures.flatMap((file) => ['-i', file]), question];

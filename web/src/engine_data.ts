@@ -37,6 +37,14 @@ export interface HiddenState {
   same_as: string[];
 }
 
+/** Kinds of a model's language layers, and what its cache costs. */
+export interface LayerMap {
+  name: string;
+  kinds: ('linear' | 'full')[];
+  per_token: number;
+  constant: number;
+}
+
 const inspection = read('inspect') as Inspection;
 const positions = inspection.modules.find((module) => module.path === 'model.visual.pos_embed');
 
@@ -44,7 +52,7 @@ export const kEngine = {
   models: (read('models') as { models: PublishedModel[] }).models,
   graph: read('graph') as Graph,
   inspection,
-  layers: read('layers') as Record<string, ('linear' | 'full')[]>,
+  layers: read('layers') as LayerMap[],
   hidden: (read('hidden') as { states: HiddenState[] }).states,
   vision_positions: positions?.tensors[0].shape[0] ?? 0,
   traces: { red: read('red'), scene: read('scene'), photo: read('photo'), two: read('two'), shapes: read('shapes') } as Record<string, Trace>,

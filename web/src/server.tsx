@@ -9,7 +9,11 @@ import { kUi as kEn } from './content/all.en';
 import { kUi as kZh } from './content/all.zh';
 import { kHtmlLang, kLangs, kPages, link, root_of, slug, type Lang, type PageId } from './lang';
 import { Page, type Ui } from './page_context';
+import { kFigureTexts } from './figures/words';
 import { kPageComponents } from './pages/all';
+import { kGuideTexts } from './pages/guide';
+import { kQuizTexts } from './pages/labs';
+import { kShortTexts } from './pages/short';
 import type { UiKey } from './content/ui.en';
 
 export { kLangs, kPages, slug };
@@ -27,7 +31,6 @@ export function load_calc(): Promise<Calc> {
   return Calc.load(readFileSync(resolve(import.meta.dirname, '../calc.wasm')));
 }
 
-export const dictionaries = kTexts;
 
 function head(lang: Lang, page: PageId, assets: Assets): string {
   const root = root_of(page);
@@ -63,4 +66,15 @@ export function render_entry(assets: Assets): string {
   return `<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n<meta http-equiv="Content-Security-Policy" content="${kPolicy}">
 <meta name="viewport" content="width=device-width, initial-scale=1">\n<title>sightline</title>\n<link rel="icon" href="favicon.svg" type="image/svg+xml">
 ${styles}\n</head>\n<body>\n<main class="entry">\n<h1>sightline</h1>\n<ul class="cards">${choices.join('')}</ul>\n</main>\n</body>\n</html>\n`;
+}
+
+/** Every text of the site by language and key, for tests that hold the languages together. */
+export function all_texts(): Record<Lang, Record<string, string>> {
+  const of = (lang: Lang) => {
+    const quiz = kQuizTexts[lang].flatMap(({ id, question, options, reason }) => [
+      [`quiz_${id}`, question], [`quiz_${id}_reason`, reason], ...options.map((option, i) => [`quiz_${id}_${i}`, option]),
+    ]);
+    return { ...kTexts[lang], ...kGuideTexts[lang], ...kShortTexts[lang], ...kFigureTexts[lang], ...Object.fromEntries(quiz) };
+  };
+  return { en: of('en'), zh: of('zh') };
 }

@@ -24,13 +24,13 @@ const own = (title: string, path: string): Reference => ({
 
 export const kReferences = {
   'qwen-image-size': code('smart_resize', 'qwen2_vl/image_processing_pil_qwen2_vl.py', '58'),
-  'qwen-patches': code('Qwen2VLImageProcessorPil, get_number_of_image_patches', 'qwen2_vl/image_processing_pil_qwen2_vl.py'),
+  'qwen-patches': code('get_number_of_image_patches', 'qwen2_vl/image_processing_pil_qwen2_vl.py'),
   'qwen-video-size': code('smart_resize of clips', 'qwen3_vl/video_processing_qwen3_vl.py', '75'),
-  'qwen-video-patches': code('Qwen3VLVideoProcessor: sample_frames, patchify', 'qwen3_vl/video_processing_qwen3_vl.py', '225'),
+  'qwen-video-patches': code('sample_frames, patchify', 'qwen3_vl/video_processing_qwen3_vl.py', '225'),
   'gemma-size': code('get_aspect_ratio_preserving_size', 'gemma4/image_processing_pil_gemma4.py', '36'),
   'gemma-tokens': code('_get_num_multimodal_tokens', 'gemma4/processing_gemma4.py'),
   'gemma-unified': code('Gemma 4 unified: patches without an encoder', 'gemma4_unified/modeling_gemma4_unified.py', '815'),
-  processor: code('Qwen3VLProcessor: placeholders and time stamps', 'qwen3_vl/processing_qwen3_vl.py'),
+  processor: code('Qwen3VLProcessor', 'qwen3_vl/processing_qwen3_vl.py'),
   vision: code('Qwen3_5VisionModel', 'qwen3_5/modeling_qwen3_5.py', '1117'),
   merger: code('Qwen3_5VisionPatchMerger', 'qwen3_5/modeling_qwen3_5.py', '974'),
   model: code('Qwen3_5Model', 'qwen3_5/modeling_qwen3_5.py', '1293'),
@@ -39,7 +39,7 @@ export const kReferences = {
   deepstack: code('Qwen3VLVisionModel, deepstack_merger_list', 'qwen3_vl/modeling_qwen3_vl.py'),
   'delta-rule': code('Qwen3_5GatedDeltaNet', 'qwen3_5/modeling_qwen3_5.py'),
   config: {
-    kind: 'config', title: 'config.json and preprocessor files of the published checkpoints', repository: 'Qwen, Google (Hugging Face)',
+    kind: 'config', title: 'config.json', repository: 'Qwen, Google (Hugging Face)',
     revision: 'not recorded', path: 'config.json, preprocessor_config.json, video_preprocessor_config.json', lines: '', checked: kChecked,
   },
   'config-copy': {

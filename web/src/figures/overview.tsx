@@ -76,9 +76,33 @@ export function AxesFigure() {
   );
 }
 
+const kSections = [11, 11, 10]; // rope_parameters.mrope_section of the published configurations: time, height, width
+
+/** Axis of each frequency: dealt out in turn, height and width until their share is used up, the rest is time's. */
+const axis_of = (frequency: number) => {
+  const axis = frequency % 3;
+  return axis > 0 && frequency < 3 * kSections[axis] ? axis : 0;
+};
+
+export function FrequencyFigure() {
+  const w = use_words();
+  const [t, h, width] = kSections;
+  const axes = Array.from({ length: t + h + width }, (_, frequency) => axis_of(frequency));
+  const names: FigureKey[] = ['axes_t', 'axes_h', 'axes_w'];
+  const kinds = ['text', 'vision', 'merge'];
+  const side = 30;
+  return (
+    <Figure id="frequencies" title={w('freq_title')} description={w('freq_desc', { t, h, w: width })} width={60 + axes.length * side} height={140}
+      table={{ head: [w('freq_index'), w('freq_axis')], rows: axes.map((axis, i) => [i, w(names[axis])]) }}>
+      {names.map((name, axis) => <text x={4} y={34 + axis * 42} class="strong">{w(name)}</text>)}
+      {axes.map((axis, i) => <Box x={56 + i * side + 2} y={12 + axis * 42} width={side - 4} height={36} kind={kinds[axis]} lines={[i]} />)}
+    </Figure>
+  );
+}
+
 export function HybridFigure() {
   const w = use_words();
-  const layers = kEngine.layers['qwen3.5-2b'];
+  const layers = kEngine.layers.find(({ name }) => name === 'qwen3.5-2b')!.kinds;
   const side = 40;
   return (
     <Figure id="hybrid" title={w('hybrid_title')} description={w('hybrid_desc')} width={layers.length * side + 16} height={120}

@@ -5,7 +5,7 @@ import { use_page } from '../page_context';
 import type { FigureKey } from '../content/figures.en';
 import { use_words } from './words';
 
-const kBox = { width: 168, height: 84, gap: 34, top: 14, low: 156 };
+const kBox = { width: 196, height: 84, gap: 30, top: 14, low: 156 };
 
 /** Column and row of each call of the graph: the picture above, the text below, the common way in the middle. */
 function places() {

@@ -1,0 +1,165 @@
+// The patch lab: a picture of the reader's, cut as the processor cuts it. It is read by the browser and goes nowhere.
+import { useEffect, useRef, useState } from 'preact/hooks';
+import type { Rows } from '../calc';
+import { Field } from '../calculator/fields';
+import { draw_lab, draw_sample, kSample } from '../patches/drawing';
+import { order_place, patch_facts, type Order } from '../patches/order';
+import { use_page } from '../page_context';
+
+const kModel = 'qwen3.5-2b';
+const kBefore = 4; // text tokens before the picture, as the demo template has
+
+interface Picture {
+  name: string;
+  width: number;
+  height: number;
+  draw: (context: CanvasRenderingContext2D, width: number, height: number) => void;
+}
+
+const sample = (name: string): Picture => ({ name, ...kSample, draw: draw_sample });
+
+async function picture_of(file: File): Promise<Picture> {
+  const bitmap = await createImageBitmap(file, { imageOrientation: 'from-image' });
+  return { name: file.name, width: bitmap.width, height: bitmap.height, draw: (context, width, height) => context.drawImage(bitmap, 0, 0, width, height) };
+}
+
+function Chooser({ take }: { take: (file: File) => void }) {
+  const { t } = use_page();
+  const first = (list?: FileList | null) => list?.[0] && take(list[0]);
+  useEffect(() => {
+    const paste = (event: ClipboardEvent) => first(event.clipboardData?.files);
+    addEventListener('paste', paste);
+    return () => removeEventListener('paste', paste);
+  }, []);
+  return (
+    <label class="drop" onDragOver={(event) => event.preventDefault()} onDrop={(event) => { event.preventDefault(); first(event.dataTransfer?.files); }}>
+      <span>{t('lab_choose')}</span>
+      <input id="picture" type="file" accept="image/*" onChange={(event) => first(event.currentTarget.files)} />
+      <span class="hint">{t('lab_private')}</span>
+    </label>
+  );
+}
+
+/** What the patch under the mark is, in words and as data for whoever reads the page by program. */
+function Answer({ rows, place, before }: { rows: Rows; place: ReturnType<typeof patch_facts>; before: number }) {
+  const { t } = use_page();
+  const cells: [string, string][] = [
+    [t('lab_row'), `${place.row}`], [t('lab_slot'), `${place.slot}`], [t('lab_token'), `${place.token}`], [t('lab_index'), `${before + place.token}`],
+    [t('lab_position'), `(${place.position.join(', ')})`], [t('lab_pixels'), `y ${place.top}–${place.bottom}, x ${place.left}–${place.right}`],
+  ];
+  return (
+    <dl class="answer" id="patch-answer" data-grid={rows.image_grid_thw!.join(' ')} data-tokens={rows.visual_tokens} data-row={place.row}
+      data-slot={place.slot} data-token={place.token} data-position={place.position.join(' ')}>
+      {cells.map(([name, value]) => <div><dt>{name}</dt><dd>{value}</dd></div>)}
+    </dl>
+  );
+}
+
+interface GridProps {
+  picture: Picture;
+  rows: Rows;
+  at: { y: number; x: number };
+  order: Order;
+  step: number;
+  move: (y: number, x: number) => void;
+}
+
+/** The picture with its patches: one stop of the Tab key, arrows move the mark, the pointer too. */
+function Grid({ picture, rows, at, order, step, move }: GridProps) {
+  const { t, calc } = use_page();
+  const canvas = useRef<HTMLCanvasElement>(null);
+  const mark = useRef<HTMLDivElement>(null);
+  const { grid_rows, grid_cols, resized_width, resized_height } = rows;
+  useEffect(() => {
+    if (canvas.current) draw_lab(canvas.current, calc, picture.draw, rows, at, order, step);
+    if (!mark.current) return;
+    Object.assign(mark.current.style, {
+      left: `${(100 * at.x) / grid_cols}%`, top: `${(100 * at.y) / grid_rows}%`, width: `${100 / grid_cols}%`, height: `${100 / grid_rows}%`,
+    });
+  });
+  const point = (event: PointerEvent) => {
+    const box = canvas.current!.getBoundingClientRect();
+    const part = (value: number, start: number, size: number, count: number) => Math.min(count - 1, Math.max(0, Math.floor(((value - start) / size) * count)));
+    move(part(event.clientY, box.top, box.height, grid_rows), part(event.clientX, box.left, box.width, grid_cols));
+  };
+  const key = (event: KeyboardEvent) => {
+    const far = event.ctrlKey ? 8 : 1;
+    const to: Record<string, [number, number]> = {
+      ArrowUp: [at.y - far, at.x], ArrowDown: [at.y + far, at.x], ArrowLeft: [at.y, at.x - far], ArrowRight: [at.y, at.x + far],
+      Home: [at.y, 0], End: [at.y, grid_cols - 1], PageUp: [0, at.x], PageDown: [grid_rows - 1, at.x],
+    };
+    if (!to[event.key]) return;
+    event.preventDefault();
+    const [y, x] = to[event.key];
+    move(Math.min(grid_rows - 1, Math.max(0, y)), Math.min(grid_cols - 1, Math.max(0, x)));
+  };
+  return (
+    <div class="patches">
+      <canvas ref={canvas} width={resized_width} height={resized_height} onPointerMove={point} onPointerDown={point} aria-hidden="true" />
+      <div role="grid" aria-label={t('lab_grid')} aria-rowcount={grid_rows} aria-colcount={grid_cols} onKeyDown={key}>
+        <div role="row" aria-rowindex={at.y + 1}>
+          <div role="gridcell" class="patch-mark" ref={mark} tabIndex={0} aria-colindex={at.x + 1} aria-label={t('lab_cell', { y: at.y, x: at.x })} />
+        </div>
+      </div>
+    </div>
+  );
+}
+
+function Steps({ rows, order, step, set }: { rows: Rows; order: Order; step: number; set: (order: Order, step: number) => void }) {
+  const { t } = use_page();
+  const last = rows.processor_units - 1;
+  return (
+    <div class="actions" role="group" aria-label={t('lab_order')}>
+      <label class="check"><input type="radio" name="order" checked={order === 'blocks'} onChange={() => set('blocks', step)} />{t('lab_blocks')}</label>
+      <label class="check"><input type="radio" name="order" checked={order === 'lines'} onChange={() => set('lines', step)} />{t('lab_lines')}</label>
+      <button type="button" disabled={step === 0} onClick={() => set(order, step - 1)}>{t('previous')}</button>
+      <button type="button" disabled={step === last} onClick={() => set(order, step + 1)}>{t('next')}</button>
+      <span class="small">{t('step_of', { i: step + 1, n: last + 1 })}</span>
+    </div>
+  );
+}
+
+export function PatchLab() {
+  const { t, calc } = use_page();
+  const [picture, set_picture] = useState(() => sample(''));
+  const [at, set_at] = useState({ y: 0, x: 0 });
+  const [order, set_order] = useState<Order>('blocks');
+  const [step, set_step] = useState(0);
+  const [before, set_before] = useState(`${kBefore}`);
+  const [problem, set_problem] = useState('');
+  const answer = calc.calc({ model: kModel, height: picture.height, width: picture.width });
+  const rows = answer.problem ? undefined : answer;
+  const text = /^\d{1,4}$/.test(before) ? Number(before) : kBefore;
+  const restart = () => {
+    set_at({ y: 0, x: 0 });
+    set_step(0);
+  };
+  const take = (file: File) => {
+    set_problem('');
+    picture_of(file).then((next) => { set_picture(next); restart(); }, () => set_problem(t('lab_unreadable', { name: file.name })));
+  };
+  const walk = (next: Order, to: number) => {
+    set_order(next);
+    set_step(to);
+    set_at(order_place(calc, rows!, next, to));
+  };
+  return (
+    <section class="lab" aria-label={t('title_patches')} data-picture={`${picture.height} ${picture.width}`}>
+      <div class="two">
+        <Chooser take={take} />
+        <Field name="before" value={before} set={set_before} />
+      </div>
+      <p class="actions"><button type="button" onClick={() => { set_picture(sample('')); restart(); }}>{t('lab_sample')}</button></p>
+      {(problem || answer.problem) && <p class="notice problem" role="alert">{problem || t('problem_aspect_ratio', { found: (answer.problem!.found).toFixed(1), high: answer.problem!.high })}</p>}
+      {rows && (
+        <>
+          <p id="patch-size">{t('lab_size', { h: picture.height, w: picture.width, H: rows.resized_height, W: rows.resized_width, rows: rows.grid_rows, cols: rows.grid_cols, tokens: rows.visual_tokens })}</p>
+          <Grid picture={picture} rows={rows} at={at} order={order} step={step} move={(y, x) => set_at({ y, x })} />
+          <div aria-live="polite"><Answer rows={rows} before={text} place={patch_facts(calc, rows, text, at.y, at.x)} /></div>
+          <Steps rows={rows} order={order} step={step} set={walk} />
+          <p class="small">{t('lab_keys')}</p>
+        </>
+      )}
+    </section>
+  );
+}

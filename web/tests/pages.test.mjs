@@ -1,0 +1,126 @@
+// Every page in Chromium: both languages, both colour schemes, three widths. Protects: a page that a reader with a
+// keyboard, a screen reader, a small screen, no script or no network cannot use. Pictures are kept in build/web.
+import assert from 'node:assert/strict';
+import { readdirSync, readFileSync } from 'node:fs';
+import { gzipSync } from 'node:zlib';
+import { after, before, test } from 'node:test';
+import AxeBuilder from '@axe-core/playwright';
+import { kLangs, kPages, slug } from '../generated/server/server.js';
+import { keep, open_site } from './browser.mjs';
+
+const kTags = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa'];
+const kWidths = { small: 320, middle: 800, wide: 1440 };
+const kMostShift = 0.01;
+const kScriptBytes = 60 * 1024;
+const kWasmBytes = 20 * 1024;
+const kAssets = new URL('../dist/assets/', import.meta.url);
+const places = kLangs.flatMap((lang) => kPages.map((page) => ({ lang, page, path: `${lang}/${slug(page)}` })));
+let site;
+
+before(async () => { site = await open_site(); });
+after(() => site.close());
+
+const watch_shift = () => {
+  globalThis.shift = 0;
+  new PerformanceObserver((list) => {
+    for (const entry of list.getEntries()) if (!entry.hadRecentInput) globalThis.shift += entry.value;
+  }).observe({ type: 'layout-shift', buffered: true });
+};
+
+async function check_axe(page, where) {
+  const { violations } = await new AxeBuilder({ page }).withTags(kTags).analyze();
+  const found = violations.map(({ id, nodes }) => `${id}: ${nodes.slice(0, 3).map((node) => `${node.html.slice(0, 120)} ${node.any[0]?.message ?? ''}`).join(' | ')}`);
+  assert.deepEqual(found, [], where);
+}
+
+const overflow = (page) => page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+
+for (const { lang, page: id, path } of places) {
+  test(`${path}: accessible, steady, within the screen, silent`, async () => {
+    const heard = site.complaints.length;
+    const page = await site.open(path, { viewport: { width: kWidths.wide, height: 900 } });
+    await page.evaluate(watch_shift);
+    for (const [name, width] of Object.entries(kWidths)) {
+      await page.setViewportSize({ width, height: 900 });
+      assert.ok((await overflow(page)) <= 0, `${path} at ${width}: wider than the screen`);
+      const scheme = name === 'middle' ? 'dark' : 'light';
+      await page.emulateMedia({ colorScheme: scheme });
+      if (name !== 'small') await check_axe(page, `${path} ${scheme}`);
+      await keep(page, `${lang}-${id}-${name}`);
+    }
+    const fresh = await site.open(path);
+    await fresh.evaluate(watch_shift);
+    assert.ok((await fresh.evaluate(() => globalThis.shift)) < kMostShift, `${path}: layout moves`);
+    assert.deepEqual(site.complaints.slice(heard), []);
+    await page.context().close();
+    await fresh.context().close();
+  });
+}
+
+test('a page without script has its text, tables and a worked result', async () => {
+  for (const lang of kLangs) {
+    const page = await site.open(`${lang}/guide/`, { javaScriptEnabled: false });
+    assert.ok((await page.locator('main').innerText()).length > 5000);
+    assert.match(await page.locator('[data-row="row_tokens"] td').first().innerText(), /^256$/);
+    assert.equal(await page.locator('[role="tabpanel"]').count(), 3);
+    for (const panel of await page.locator('[role="tabpanel"]').all()) assert.ok(await panel.isVisible());
+    await page.context().close();
+  }
+});
+
+test('first load stays small', () => {
+  const size = (name) => gzipSync(readFileSync(new URL(name, kAssets))).length;
+  const names = readdirSync(kAssets);
+  const script = names.filter((name) => name.endsWith('.js')).reduce((sum, name) => sum + size(name), 0);
+  const wasm = names.filter((name) => name.endsWith('.wasm')).reduce((sum, name) => sum + size(name), 0);
+  console.log(`all script ${script} bytes, WebAssembly ${wasm} bytes (gzip)`);
+  assert.ok(script <= kScriptBytes && script > 0, `script: ${script}`);
+  assert.ok(wasm <= kWasmBytes && wasm > 0, `wasm: ${wasm}`);
+});
+
+test('on paper everything is unfolded and nothing can be pressed', async () => {
+  for (const path of ['en/guide/', 'zh/quiz/']) {
+    const page = await site.open(path);
+    await page.emulateMedia({ media: 'print' });
+    await page.evaluate(() => dispatchEvent(new Event('beforeprint')));
+    assert.equal(await page.locator('main details:not([open])').count(), 0);
+    assert.equal(await page.locator('main button:visible').count(), 0);
+    if (path.includes('guide')) for (const panel of await page.locator('[role="tabpanel"]').all()) assert.ok(await panel.isVisible());
+    assert.ok((await page.pdf()).length > 20_000);
+    await page.context().close();
+  }
+});
+
+test('reduced motion and forced colours lose nothing', async () => {
+  const page = await site.open('en/guide/', { reducedMotion: 'reduce', forcedColors: 'active' });
+  assert.equal(await page.evaluate(() => document.getAnimations().length), 0);
+  assert.ok(await page.locator('#result').isVisible());
+  await page.context().close();
+});
+
+test('every link of the site leads somewhere', async () => {
+  const page = await site.open('en/');
+  const broken = await page.evaluate(async (paths) => {
+    const seen = new Map();
+    const faults = [];
+    const load = async (url) => {
+      if (!seen.has(url)) {
+        const response = await fetch(url);
+        seen.set(url, response.ok ? new DOMParser().parseFromString(await response.text(), 'text/html') : null);
+      }
+      return seen.get(url);
+    };
+    for (const path of paths) {
+      const from = new URL(`../${path}`, location.href).href;
+      const document = await load(from);
+      for (const link of document.querySelectorAll('a[href]')) {
+        const url = new URL(link.getAttribute('href'), from);
+        const target = await load(`${url.origin}${url.pathname}`);
+        if (!target || (url.hash && !target.getElementById(decodeURIComponent(url.hash.slice(1))))) faults.push(`${path}: ${link.getAttribute('href')}`);
+      }
+    }
+    return faults;
+  }, places.map(({ path }) => path));
+  assert.deepEqual(broken, []);
+  await page.context().close();
+});

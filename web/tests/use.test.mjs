@@ -1,0 +1,143 @@
+// What a reader does: type, press keys, choose a picture, follow links. Protects: answers of the page that differ from
+// the engine's, inputs that are lost on the way, and parts that a keyboard cannot reach.
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { dirname, join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { after, before, test } from 'node:test';
+import { open_site } from './browser.mjs';
+
+const kRepository = resolve(dirname(fileURLToPath(import.meta.url)), '../..');
+const kBinary = process.env.SIGHTLINE ?? join(kRepository, 'build/release/sightline');
+// Sizes above and below the limits, photographs, every orientation that matters, transparency, one pixel.
+const kPictures = [
+  'demo/pictures/red.png', 'demo/pictures/scene.png', 'demo/pictures/four.jpg', 'demo/pictures/wide.webp', 'tests/data/images/flower-444.jpg',
+  'tests/data/images/exif-6.jpg', 'tests/data/images/rgba.png', 'tests/data/images/one-pixel.png', 'tests/data/images/shapes-640x480.png',
+  'tests/data/images/noise-200x300.png',
+];
+let site;
+
+before(async () => { site = await open_site(); });
+after(async () => {
+  await site.close();
+  assert.deepEqual(site.complaints, []);
+});
+
+const engine = (...args) => JSON.parse(execFileSync(kBinary, [...args, '--json'], { cwd: kRepository, encoding: 'utf8', maxBuffer: 1 << 26 }));
+
+test('calculator: typing gives the engine’s rows, the address keeps them, the command says the same', async () => {
+  const page = await site.open('en/calculator/');
+  await page.fill('#field-h', '1080');
+  await page.fill('#field-w', '1920');
+  const tokens = () => page.locator('[data-row="row_tokens"] td').first().innerText();
+  assert.equal(await tokens(), '2,040');
+  assert.match(page.url(), /\?h=1080&w=1920$/);
+  const command = (await page.locator('.command code').innerText()).split(' ').slice(1);
+  assert.equal(engine(...command).visual_tokens, 2040);
+  await page.fill('#field-h', '1e3');
+  assert.equal(await page.locator('#field-h').getAttribute('aria-invalid'), 'true');
+  assert.match(await page.locator('#problem-h').innerText(), /digits/);
+  await page.reload();
+  await page.waitForFunction(() => document.documentElement.dataset.ready === 'true');
+  assert.match(await page.locator('.notice').first().innerText(), /h=1e3/);
+  await page.click('text=Reset');
+  assert.equal(await tokens(), '256');
+  await page.context().close();
+});
+
+test('calculator: the lines of reasons end in the engine’s sizes', async () => {
+  const page = await site.open('en/calculator/?m=qwen3.5-9b&h=1080&w=1920&b=256#calculator');
+  const steps = await page.locator('.steps').innerText();
+  const height = await page.locator('[data-row="row_height"] td').first().innerText();
+  const width = await page.locator('[data-row="row_width"] td').first().innerText();
+  assert.match(steps, new RegExp(`= ${height},`));
+  assert.match(steps, new RegExp(`= ${width}\\s*$`));
+  await page.context().close();
+});
+
+test('the language keeps inputs and place; going back restores them', async () => {
+  const page = await site.open('en/guide/?h=1080&w=1920&vs=gemma-4-31b#calculator');
+  await page.click('#language');
+  await page.waitForFunction(() => document.documentElement.lang === 'zh-Hans' && document.documentElement.dataset.ready === 'true');
+  assert.match(page.url(), /zh\/guide\/\?h=1080&w=1920&vs=gemma-4-31b#calculator$/);
+  assert.equal(await page.inputValue('#field-h'), '1080');
+  await page.goBack();
+  await page.waitForFunction(() => document.documentElement.lang === 'en' && document.documentElement.dataset.ready === 'true');
+  assert.equal(await page.inputValue('#field-w'), '1920');
+  await page.context().close();
+});
+
+test('stations: arrows, Home and End; the address opens one', async () => {
+  const page = await site.open('en/guide/#station-merger');
+  assert.equal(await page.locator('[role="tab"][aria-selected="true"]').getAttribute('id'), 'tab-merger');
+  await page.focus('#tab-merger');
+  for (const [key, id] of [['ArrowRight', 'difference'], ['ArrowRight', 'encoder'], ['End', 'difference'], ['Home', 'encoder']]) {
+    await page.keyboard.press(key);
+    assert.equal(await page.evaluate(() => document.activeElement.id), `tab-${id}`);
+  }
+  await page.context().close();
+});
+
+test('an enlarged drawing closes with Escape and gives the focus back', async () => {
+  const page = await site.open('zh/guide/');
+  await page.locator('#fig-flow button[data-zoom]').focus();
+  await page.keyboard.press('Enter');
+  assert.ok(await page.locator('dialog.zoom svg').isVisible());
+  await page.keyboard.press('Escape');
+  assert.equal(await page.locator('dialog').count(), 0);
+  assert.equal(await page.evaluate(() => document.activeElement.dataset.zoom), 'fig-flow');
+  await page.context().close();
+});
+
+/** Row, slot, token and position that the lab shows at its mark. */
+const shown = (page) => page.locator('#patch-answer').evaluate(({ dataset }) => ({ ...dataset }));
+
+test('patch lab: ten pictures agree with `sightline merge`', async () => {
+  const page = await site.open('en/patches/');
+  for (const picture of kPictures) {
+    const merged = engine('merge', 'demo', '-i', picture, 'What is this?');
+    const [{ grid, first, tokens }] = merged.pictures;
+    const before = await page.locator('#patch-size').innerText();
+    await page.setInputFiles('#picture', join(kRepository, picture));
+    await page.fill('#field-before', String(first));
+    await page.waitForFunction((text) => document.querySelector('#patch-size')?.textContent !== text, before, { timeout: 5000 }).catch(() => {});
+    assert.equal((await shown(page)).grid, grid.join(' '), picture);
+    assert.equal((await shown(page)).tokens, String(tokens), picture);
+    await page.focus('.patch-mark');
+    for (const key of ['Home', 'PageUp', 'ArrowRight', 'ArrowDown', 'End', 'PageDown', 'ArrowLeft', 'ArrowUp']) {
+      await page.keyboard.press(key);
+      const now = await shown(page);
+      const index = first + Number(now.token);
+      assert.equal(Math.floor(Number(now.row) / 4), Number(now.token), picture);
+      assert.equal(Number(now.row) % 4, Number(now.slot), picture);
+      assert.equal(now.position, merged.positions.map((axis) => axis[index]).join(' '), `${picture} after ${key}`);
+    }
+  }
+  await page.context().close();
+});
+
+test('video lab, positions, layers, recorded runs and questions answer', async () => {
+  const page = await site.open('en/video/');
+  assert.match(await page.locator('#video-summary').innerText(), /^19 of 291 frames/);
+  assert.equal(await page.locator('#video-groups tbody tr').count(), 10);
+  await page.goto(page.url().replace('video/', 'positions/'));
+  await page.waitForFunction(() => document.documentElement.dataset.ready === 'true');
+  assert.match(await page.locator('#pos-summary').innerText(), /position 24: -56/);
+  await page.goto(page.url().replace('positions/', 'layers/'));
+  await page.waitForFunction(() => document.documentElement.dataset.ready === 'true');
+  await page.focus('#layer-3');
+  await page.keyboard.press('ArrowRight');
+  assert.equal(await page.locator('#layer-4').getAttribute('aria-pressed'), 'true');
+  await page.goto(page.url().replace('layers/', 'trace/?run=two'));
+  await page.waitForFunction(() => document.querySelectorAll('.run-head img').length === 2);
+  assert.equal(await page.locator('#proof-table .good').count(), 4);
+  await page.selectOption('#run', 'shapes');
+  await page.waitForFunction(() => document.querySelectorAll('#stage-table tbody tr').length === 54);
+  await page.goto(page.url().replace(/trace\/.*/, 'quiz/'));
+  await page.waitForFunction(() => document.documentElement.dataset.ready === 'true');
+  await page.locator('#sizes input').nth(1).check();
+  assert.match(await page.locator('#quiz-score').innerText(), /^1 of 12 right/);
+  await page.reload();
+  await page.waitForFunction(() => document.querySelector('#quiz-score').textContent.startsWith('1 of 12'));
+  await page.context().close();
+});
