@@ -13,6 +13,7 @@
 
 #include "base/bf16.hpp"
 #include "kernels/attention.hpp"
+#include "kernels/bidirectional_attention.hpp"
 #include "kernels/delta_rule.hpp"
 #include "kernels/elementwise.hpp"
 #include "kernels/matmul.hpp"
@@ -185,12 +186,11 @@ void matmul_one(benchmark::State& state) {
   report_bytes(state, watch, static_cast<double>(in * out * 2));
 }
 
-/// Arguments: rows, positions before them, heads, kv heads, head_dim, causal, threads.
+/// Arguments: rows, positions before them, heads, kv heads, head_dim, threads.
 void attention_rows(benchmark::State& state) {
   const std::int64_t rows = state.range(0), before = state.range(1);
-  const AttentionShape shape{state.range(2), state.range(3), state.range(4), 0.06F,
-                             state.range(5) != 0};
-  const int threads = static_cast<int>(state.range(6));
+  const AttentionShape shape{state.range(2), state.range(3), state.range(4), 0.06F};
+  const int threads = static_cast<int>(state.range(5));
   Machine machine(threads);
   const std::int64_t length = before + rows;
   const std::int64_t block_values = kKvBlock * shape.kv_heads * shape.head_dim;
@@ -211,9 +211,25 @@ void attention_rows(benchmark::State& state) {
               before, kv, View(out.data(), rows, shape.heads * shape.head_dim));
     benchmark::ClobberMemory();
   }
-  const double seen = shape.causal ? static_cast<double>(before) + static_cast<double>(rows + 1) / 2
-                                   : static_cast<double>(length);
+  const double seen = static_cast<double>(before) + static_cast<double>(rows + 1) / 2;
   report(state, watch, 4.0 * static_cast<double>(rows * shape.heads * shape.head_dim) * seen);
+}
+
+/// Arguments: rows (all see each other), heads, head_dim, threads.
+void picture_attention(benchmark::State& state) {
+  const std::int64_t rows = state.range(0), heads = state.range(1), width = heads * state.range(2);
+  Machine machine(static_cast<int>(state.range(3)));
+  const auto all = random_values(rows * 3 * width, 1);
+  const ConstView qkv(all.data(), rows, 3 * width);
+  std::vector<float> out(static_cast<std::size_t>(rows * width));
+  const Stopwatch watch;
+  for (auto _ : state) {
+    bidirectional_attention(machine.compute, heads, 0.1F, qkv.slice_cols(0, width),
+                            qkv.slice_cols(width, width), qkv.slice_cols(2 * width, width),
+                            View(out.data(), rows, width));
+    benchmark::ClobberMemory();
+  }
+  report(state, watch, 4.0 * static_cast<double>(rows * width) * static_cast<double>(rows));
 }
 
 /// Arguments: rows, value heads, chunked, threads. 16 key heads of width 128.
@@ -297,12 +313,16 @@ BENCHMARK(matmul_one)
     ->ArgsProduct({{6144}, {2048}, {1, 2}})
     ->UseRealTime();
 BENCHMARK(attention_rows)
-    ->ArgNames({"rows", "before", "heads", "kv", "dim", "causal", "threads"})
-    ->Args({512, 0, 8, 2, 256, 1, 1})
-    ->Args({512, 2048, 8, 2, 256, 1, 1})
-    ->Args({1, 2048, 8, 2, 256, 1, 1})
-    ->Args({1200, 0, 12, 12, 64, 0, 1})
-    ->Args({1200, 0, 16, 16, 72, 0, 2})
+    ->ArgNames({"rows", "before", "heads", "kv", "dim", "threads"})
+    ->Args({512, 0, 8, 2, 256, 1})
+    ->Args({512, 2048, 8, 2, 256, 1})
+    ->Args({1, 2048, 8, 2, 256, 1})
+    ->UseRealTime();
+BENCHMARK(picture_attention)
+    ->ArgNames({"rows", "heads", "dim", "threads"})
+    ->Args({1200, 12, 64, 1})
+    ->Args({1200, 12, 64, 2})
+    ->Args({1200, 16, 72, 2})
     ->UseRealTime();
 BENCHMARK(delta_rule)
     ->ArgNames({"rows", "heads", "chunked", "threads"})

@@ -89,13 +89,12 @@ const float* load_block(const Operands& o, const std::byte* block, std::int64_t 
 
 /// Positions of block `b` that query row `row` sees.
 std::int64_t visible(const Operands& o, std::int64_t row, std::int64_t b) {
-  const std::int64_t end =
-      o.shape.causal ? std::min(o.kv.length, o.first_position + row + 1) : o.kv.length;
+  const std::int64_t end = std::min(o.kv.length, o.first_position + row + 1);
   return std::clamp<std::int64_t>(end - b * kKvBlock, 0, kKvBlock);
 }
 
 /// One block of keys and values for the lines [begin, end) of a task, which see `count` positions
-/// or (causal, in the block that holds their own position) fewer.
+/// or (in the block that holds their own position) fewer.
 void attend_block(const Operands& o, const Task& task, const Scratch& s, std::int64_t b,
                   std::int64_t count) {
   const std::int64_t lines = task.rows * task.heads;
@@ -110,7 +109,7 @@ void attend_block(const Operands& o, const Task& task, const Scratch& s, std::in
   for (std::int64_t i = begin; i < lines; ++i) {
     s.keep[i] =
         o.kernels.softmax_step(s.scores + i * kKvBlock, visible(o, task.row + i / task.heads, b),
-                               kKvBlock, o.shape.scale, s.max + i, s.sum + i);
+                               o.shape.scale, s.max + i, s.sum + i);
   }
   // Lines that see the same positions go together.
   for (std::int64_t i = begin; i < lines;) {
@@ -148,8 +147,7 @@ void run_task(Compute& compute, const Operands& o, const Task& task, const Scrat
 /// a position, for all heads; keys and values are read once.
 Work attention_work(const AttentionShape& shape, ConstView q, std::int64_t first_position,
                     const KvBlocks& kv) {
-  const std::int64_t pairs =
-      shape.causal ? q.rows * first_position + q.rows * (q.rows + 1) / 2 : q.rows * kv.length;
+  const std::int64_t pairs = q.rows * first_position + q.rows * (q.rows + 1) / 2;
   const std::int64_t kv_bytes =
       2 * kv.length * shape.kv_heads * shape.head_dim * dtype_size(kv.dtype);
   return {shape.heads * pairs * (4 * shape.head_dim + 4), 0,

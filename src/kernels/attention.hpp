@@ -1,6 +1,6 @@
 // Tiled attention with online softmax over keys and values that lie in blocks of 64 positions.
-// One function serves the causal language layers (the blocks of a cache) and the vision tower
-// (blocks packed by the caller). Memory does not grow with rows x positions.
+// Causal: the language layers, over the blocks of a cache. Memory does not grow with rows x
+// positions.
 #pragma once
 
 #include <cstdint>
@@ -10,9 +10,6 @@
 #include "sightline/tensor.hpp"
 
 namespace sightline::kernels {
-
-/// Positions per key/value block; blocks start at absolute multiples of it.
-inline constexpr std::int64_t kKvBlock = 64;
 
 /// Keys and values. Block b holds positions [64 b, 64 b + 64) as [kv_heads][64][head_dim], dense,
 /// of type `dtype` (f32 or bf16). Positions >= length in the last block are never read.
@@ -27,11 +24,10 @@ struct AttentionShape {
   std::int64_t heads = 0, kv_heads = 0,
                head_dim = 0;  ///< query head j reads key head j div (heads / kv_heads)
   float scale = 1;            ///< multiplies the scores
-  bool causal = true;
 };
 
-/// out[r, h] = Σ_p softmax_p(scale · q[r, h]·k[p]) v[p], over p <= first_position + r if causal,
-/// else over all positions < length. q and out (rows, heads · head_dim); out must not overlap q.
+/// out[r, h] = Σ_p softmax_p(scale · q[r, h]·k[p]) v[p], over p <= first_position + r and < length.
+/// q and out (rows, heads · head_dim); out must not overlap q.
 /// Blocks are visited in ascending order for every row, so a row's bits do not depend on the rows
 /// beside it, on threads, or on how a prompt was cut. Stops early, leaving out unspecified, when
 /// compute.cancelled(). Throws Error(memory_limit) without scratch memory.

@@ -3,10 +3,14 @@
 // (matmul.hpp, elementwise.hpp, attention.hpp, delta_rule.hpp) are written once and call the table.
 #pragma once
 
+#include <cstdint>
 #include <string_view>
 #include <vector>
 
 namespace sightline::kernels {
+
+/// Positions of a block of keys and values; blocks start at absolute multiples of it.
+inline constexpr std::int64_t kKvBlock = 64;
 
 struct Kernels;  // defined in kernels/table.hpp: only kernel code looks inside
 

@@ -304,6 +304,10 @@ inline void mix_rows(const MixPanel& p, std::int64_t row) {
 
 void mix_panel(const MixPanel& p) {
   std::int64_t row = 0;
+  // Twelve sums in registers, as six rows by two vectors or four by three, whichever divides.
+  if (p.cols % (2 * Vec::kLanes) != 0 && p.cols % (3 * Vec::kLanes) == 0) {
+    for (; row + 4 <= p.rows; row += 4) mix_rows<4, 3>(p, row);
+  }
   for (; row + 6 <= p.rows; row += 6) mix_rows<6, 2>(p, row);
   switch (p.rows - row) {
     case 5:

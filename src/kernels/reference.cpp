@@ -74,8 +74,7 @@ void mix_panel(const MixPanel& p) {
   }
 }
 
-float softmax_step(float* scores, std::int64_t n, std::int64_t padded, float scale, float* max,
-                   float* sum) {
+float softmax_step(float* scores, std::int64_t n, float scale, float* max, float* sum) {
   float top = *max;
   for (std::int64_t p = 0; p < n; ++p) {
     scores[p] *= scale;
@@ -87,7 +86,7 @@ float softmax_step(float* scores, std::int64_t n, std::int64_t padded, float sca
     scores[p] = std::exp(scores[p] - top);
     added += static_cast<double>(scores[p]);
   }
-  std::fill(scores + n, scores + padded, 0.0F);
+  std::fill(scores + n, scores + kKvBlock, 0.0F);
   *sum = static_cast<float>(static_cast<double>(*sum) * static_cast<double>(keep) + added);
   *max = top;
   return keep;

@@ -115,29 +115,33 @@ void decay_row(double at, const double* sums, std::int64_t n, float* out) {
   map(out, n, out, ExpShifted{Vec::zero()});
 }
 
-float softmax_step(float* scores, std::int64_t n, std::int64_t padded, float scale, float* max,
-                   float* sum) {
-  constexpr std::int64_t kWide = 16;  // padded is a multiple of it
-  for (std::int64_t p = 0; p < n; ++p) scores[p] *= scale;
-  for (std::int64_t p = n; p < padded; ++p) scores[p] = -__builtin_inff();
-  float tops[kWide];
-  for (std::int64_t s = 0; s < kWide; ++s) tops[s] = *max;
-  for (std::int64_t p = 0; p < padded; p += kWide) {
-    for (std::int64_t s = 0; s < kWide; ++s)
-      tops[s] = scores[p + s] > tops[s] ? scores[p + s] : tops[s];
+float softmax_step(float* scores, std::int64_t n, float scale, float* max, float* sum) {
+  constexpr int kVecs = kKvBlock / Vec::kLanes;
+  constexpr int kChains = 16 / Vec::kLanes;  // the sum runs in 16 strands
+  for (std::int64_t p = n; p < kKvBlock; ++p) scores[p] = -__builtin_inff();
+  Vec x[kVecs];
+  Vec tops = Vec::all(*max);
+  for (int i = 0; i < kVecs; ++i) {
+    x[i] = Vec::mul(Vec::load(scores + i * Vec::kLanes), Vec::all(scale));
+    tops = Vec::at_least(tops, x[i]);
   }
-  float top = tops[0];
-  for (std::int64_t s = 1; s < kWide; ++s) top = tops[s] > top ? tops[s] : top;
-  map(scores, padded, scores, ExpShifted{Vec::all(top)});
-  float sums[kWide] = {};
-  for (std::int64_t p = 0; p < padded; p += kWide) {
-    for (std::int64_t s = 0; s < kWide; ++s) sums[s] += scores[p + s];
+  float lanes[16];
+  tops.store(lanes);
+  float top = lanes[0];
+  for (int s = 1; s < Vec::kLanes; ++s) top = lanes[s] > top ? lanes[s] : top;
+  const Vec shift = Vec::all(top);
+  Vec sums[kChains];
+  for (int i = 0; i < kVecs; ++i) {
+    const Vec p = exp_of(Vec::sub(x[i], shift));
+    p.store(scores + i * Vec::kLanes);
+    sums[i % kChains] = i < kChains ? p : Vec::add(sums[i % kChains], p);
   }
-  for (std::int64_t width = kWide / 2; width > 0; width /= 2) {
-    for (std::int64_t s = 0; s < width; ++s) sums[s] += sums[s + width];
+  for (int i = 0; i < kChains; ++i) sums[i].store(lanes + i * Vec::kLanes);
+  for (int width = 8; width > 0; width /= 2) {
+    for (int s = 0; s < width; ++s) lanes[s] += lanes[s + width];
   }
   const float keep = exp_of(*max - top);
-  *sum = *sum * keep + sums[0];
+  *sum = *sum * keep + lanes[0];
   *max = top;
   return keep;
 }

@@ -83,10 +83,10 @@ struct Kernels {
   void (*dot_stored)(const DotStored& p) = nullptr;
   void (*mix_panel)(const MixPanel& p) = nullptr;
 
-  /// One block of online softmax for one row. scores[0, n) become exp(scale·score − max'), the rest
-  /// up to `padded` 0; max and sum are updated; returns the factor for what was accumulated before,
-  /// exp(max − max').
-  float (*softmax_step)(float* scores, std::int64_t n, std::int64_t padded, float scale, float* max,
+  /// One block of online softmax for one row of kKvBlock scores. scores[0, n), n > 0, become
+  /// exp(scale·score − max'), the rest 0; max and sum are updated; returns the factor for what was
+  /// accumulated before, exp(max − max').
+  float (*softmax_step)(float* scores, std::int64_t n, float scale, float* max,
                         float* sum) = nullptr;
 
   // The delta rule.

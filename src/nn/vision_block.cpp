@@ -7,7 +7,7 @@
 #include <cmath>
 #include <string>
 
-#include "kernels/attention.hpp"
+#include "kernels/bidirectional_attention.hpp"
 #include "kernels/elementwise.hpp"
 
 namespace sightline::nn {
@@ -20,33 +20,6 @@ constexpr std::int64_t kMlpRows = 2048;
 std::string class_name(const VisionShape& shape, std::string_view suffix) {
   return std::string(shape.family) + std::string(suffix);
 }
-
-// Keys and values of one segment, packed into float32 blocks for kernels::attention.
-class SegmentKv {
- public:
-  SegmentKv(Pass& pass, ConstView keys, ConstView values, std::int64_t heads) : length_(keys.rows) {
-    const kernels::Work work =
-        kernels::store_work(keys, DType::f32) + kernels::store_work(values, DType::f32);
-    if (pass.count(work)) return;
-    const std::int64_t blocks = (keys.rows + kernels::kKvBlock - 1) / kernels::kKvBlock;
-    const std::int64_t block_bytes =
-        kernels::kKvBlock * keys.cols * static_cast<std::int64_t>(sizeof(float));
-    keys_ = pass.arena.array<std::byte*>(blocks);
-    values_ = pass.arena.array<std::byte*>(blocks);
-    for (std::int64_t b = 0; b < blocks; ++b) {
-      keys_[b] = pass.arena.array<std::byte>(block_bytes);
-      values_[b] = pass.arena.array<std::byte>(block_bytes);
-    }
-    kernels::store_kv(keys, heads, 0, DType::f32, keys_);
-    kernels::store_kv(values, heads, 0, DType::f32, values_);
-  }
-  [[nodiscard]] kernels::KvBlocks blocks() const { return {keys_, values_, DType::f32, length_}; }
-
- private:
-  std::byte** keys_ = nullptr;
-  std::byte** values_ = nullptr;
-  std::int64_t length_;
-};
 
 }  // namespace
 
@@ -93,17 +66,14 @@ void VisionAttention::operator()(Pass& pass, ConstView x, const VisionContext& c
   kernels::rope(pass, k, head_dim, context.cos, context.sin);
   // 3. Attention inside each temporal group.
   const View mixed = span.tmp(x.rows, width);
-  const kernels::AttentionShape shape{num_heads, num_heads, head_dim,
-                                      1.0F / std::sqrt(static_cast<float>(head_dim)),
-                                      /*causal=*/false};
+  const float scale = 1.0F / std::sqrt(static_cast<float>(head_dim));
   std::int64_t first = 0;
   for (const Grid& grid : context.grids) {
     const std::int64_t rows = grid.h * grid.w;
     for (std::int64_t t = 0; t < grid.t; ++t, first += rows) {
-      const ArenaScope scope(pass.arena);
-      const SegmentKv kv(pass, k.slice_rows(first, rows), v.slice_rows(first, rows), num_heads);
-      kernels::attention(pass, shape, q.slice_rows(first, rows), 0, kv.blocks(),
-                         mixed.slice_rows(first, rows));
+      kernels::bidirectional_attention(pass, num_heads, scale, q.slice_rows(first, rows),
+                                       k.slice_rows(first, rows), v.slice_rows(first, rows),
+                                       mixed.slice_rows(first, rows));
       pass.poll();
     }
   }

@@ -68,8 +68,7 @@ void TextAttention::operator()(nn::Pass& pass, ConstView hidden_states, const Te
   // 3. Attention of every segment over its own cache.
   const View mixed = span.tmp(rows, q_width);
   const kernels::AttentionShape shape{num_heads, num_key_value_heads, head_dim,
-                                      1.0F / std::sqrt(static_cast<float>(head_dim)),
-                                      /*causal=*/true};
+                                      1.0F / std::sqrt(static_cast<float>(head_dim))};
   for (const model::Segment& segment : context.segments) {
     const auto part = [&](View m) { return m.slice_rows(segment.first_row, segment.rows); };
     model::attend(pass, shape, segment, layer, {part(query), part(key), part(value), part(mixed)});

@@ -1,5 +1,5 @@
-// Protects tiled attention: right against a plain double-precision softmax for every head width,
-// grouping and mask, and the promise that a query row's bits depend neither on its company, nor on
+// Protects tiled attention: right against a plain double-precision softmax for every head width
+// and grouping, and the promise that a query row's bits depend neither on its company, nor on
 // threads, nor on how a prompt was cut.
 #include "kernels/attention.hpp"
 
@@ -80,7 +80,7 @@ std::vector<double> exact(const Case& c) {
     for (std::int64_t h = 0; h < c.shape.heads; ++h) {
       const std::int64_t group = h / (c.shape.heads / c.shape.kv_heads);
       const float* q = c.q.data() + (r * c.shape.heads + h) * dim;
-      const std::int64_t seen = c.shape.causal ? c.first + r + 1 : c.length;
+      const std::int64_t seen = c.first + r + 1;
       std::vector<double> p(static_cast<std::size_t>(seen));
       double top = -1e300, sum = 0;
       for (std::int64_t s = 0; s < seen; ++s) {
@@ -104,8 +104,8 @@ std::vector<double> exact(const Case& c) {
   return out;
 }
 
-AttentionShape shape_of(std::int64_t heads, std::int64_t kv_heads, std::int64_t dim, bool causal) {
-  return {heads, kv_heads, dim, 1.0F / std::sqrt(static_cast<float>(dim)), causal};
+AttentionShape shape_of(std::int64_t heads, std::int64_t kv_heads, std::int64_t dim) {
+  return {heads, kv_heads, dim, 1.0F / std::sqrt(static_cast<float>(dim))};
 }
 
 class AttentionTest : public EverySet {};
@@ -113,18 +113,14 @@ class AttentionTest : public EverySet {};
 TEST_P(AttentionTest, AgreesWithDoublePrecision) {
   for (const std::int64_t dim : {16, 32, 64, 72, 80, 128, 256, 20}) {
     for (const DType dtype : {DType::f32, DType::bf16}) {
-      const Case causal = make_case(shape_of(4, 2, dim, true), 60, 75, 135, dtype);
-      EXPECT_LE(relative_l2(attend(set(), 2, causal, 0, 75, 135), exact(causal)), 1e-6)
-          << "causal, width " << dim;
-      const Case full = make_case(shape_of(3, 3, dim, false), 0, 131, 131, dtype);
-      EXPECT_LE(relative_l2(attend(set(), 2, full, 0, 131, 131), exact(full)), 1e-6)
-          << "full, width " << dim;
+      const Case c = make_case(shape_of(4, 2, dim), 60, 75, 135, dtype);
+      EXPECT_LE(relative_l2(attend(set(), 2, c, 0, 75, 135), exact(c)), 1e-6) << "width " << dim;
     }
   }
 }
 
 TEST_P(AttentionTest, LargeScoresDoNotOverflow) {
-  Case c = make_case(shape_of(2, 1, 32, true), 0, 70, 70, DType::f32);
+  Case c = make_case(shape_of(2, 1, 32), 0, 70, 70, DType::f32);
   for (float& value : c.q) value *= 1000.0F;
   const auto out = attend(set(), 1, c, 0, 70, 70);
   EXPECT_LE(relative_l2(out, exact(c)), 1e-3);
@@ -133,7 +129,7 @@ TEST_P(AttentionTest, LargeScoresDoNotOverflow) {
 TEST_P(AttentionTest, BitsOfARowDependOnTheRowAlone) {
   for (const DType dtype : {DType::f32, DType::bf16}) {
     for (const std::int64_t heads : {8, 5}) {
-      const Case c = make_case(shape_of(heads, heads == 8 ? 2 : 1, 72, true), 30, 170, 200, dtype);
+      const Case c = make_case(shape_of(heads, heads == 8 ? 2 : 1, 72), 30, 170, 200, dtype);
       const std::int64_t cols = heads * 72;
       const auto all = attend(set(), 1, c, 0, 170, 200);
       for (const int threads : {2, 3, 7})
@@ -152,7 +148,7 @@ TEST_P(AttentionTest, BitsOfARowDependOnTheRowAlone) {
 }
 
 TEST_P(AttentionTest, StopsWhenCancelled) {
-  const Case c = make_case(shape_of(2, 2, 16, true), 0, 10, 10, DType::f32);
+  const Case c = make_case(shape_of(2, 2, 16), 0, 10, 10, DType::f32);
   Machine machine(set(), 2);
   const std::atomic<bool> cancel{true};
   machine.compute.cancel = &cancel;
