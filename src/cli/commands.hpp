@@ -23,6 +23,7 @@ Command diff_command();
 Command inspect_command();
 Command graph_command();
 Command source_command();
+Command bench_command();
 Command plan_command();
 Command synth_command();
 Command models_command();

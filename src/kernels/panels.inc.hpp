@@ -382,5 +382,6 @@ constexpr Kernels make_table(std::string_view name, std::string_view needs) {
           .sigmoid_mul = sigmoid_mul,
           .gelu_tanh = gelu_tanh,
           .gelu_erf = gelu_erf,
-          .rope = rope};
+          .rope = rope,
+          .multiply_adds = multiply_adds};
 }

@@ -223,6 +223,18 @@ void rope(float* x, const float* cos, const float* sin, std::int64_t half) {
   }
 }
 
+double multiply_adds(std::int64_t rounds) {
+  constexpr int kChains = 16;
+  float chains[kChains];
+  for (int i = 0; i < kChains; ++i) chains[i] = static_cast<float>(i);
+  for (std::int64_t r = 0; r < rounds; ++r) {
+    for (float& chain : chains) chain = chain * 0.5F + 0.5F;
+  }
+  float sum = 0;
+  for (const float chain : chains) sum += chain;
+  return sum < 0 ? 0 : static_cast<double>(rounds) * 2 * kChains;  // never negative: uses the loop
+}
+
 }  // namespace
 
 const Kernels kReference = {
@@ -247,6 +259,7 @@ const Kernels kReference = {
     .gelu_tanh = gelu_tanh,
     .gelu_erf = gelu_erf,
     .rope = rope,
+    .multiply_adds = multiply_adds,
 };
 
 }  // namespace sightline::kernels

@@ -99,6 +99,22 @@ void rope(float* x, const float* cos, const float* sin, std::int64_t half) {
   }
 }
 
+double multiply_adds(std::int64_t rounds) {
+  constexpr int kChains = 12;  // enough to hide the latency of two units
+  Vec chains[kChains];
+  for (int i = 0; i < kChains; ++i) chains[i] = Vec::all(static_cast<float>(i));
+  const Vec factor = Vec::all(0.5F);
+  for (std::int64_t r = 0; r < rounds; ++r) {
+    for (int i = 0; i < kChains; ++i) chains[i] = Vec::fma(chains[i], factor, factor);
+  }
+  float last[Vec::kLanes];
+  for (int i = 1; i < kChains; ++i) chains[0] = Vec::add(chains[0], chains[i]);
+  chains[0].store(last);
+  // Every chain tends to 1, so this is never true; it keeps the loop.
+  if (last[0] < 0) return 0;
+  return static_cast<double>(rounds) * 2 * kChains * static_cast<double>(Vec::kLanes);
+}
+
 void conv_silu(const float* const* rows, const float* taps, std::int64_t taps_stride,
                std::int64_t width, std::int64_t n, float* y) {
   for (std::int64_t c = 0; c < n; ++c) y[c] = taps[c] * rows[0][c];

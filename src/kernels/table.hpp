@@ -112,6 +112,10 @@ struct Kernels {
   void (*gelu_tanh)(const float* x, std::int64_t n, float* y) = nullptr;
   void (*gelu_erf)(const float* x, std::int64_t n, float* y) = nullptr;
   void (*rope)(float* x, const float* cos, const float* sin, std::int64_t half) = nullptr;
+
+  /// Nothing but independent multiply-adds in registers, `rounds` times; returns the operations
+  /// done. What this set can reach at most (machine_limits.hpp).
+  double (*multiply_adds)(std::int64_t rounds) = nullptr;
 };
 
 extern const Kernels kReference;  // reference.cpp
