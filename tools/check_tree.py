@@ -12,7 +12,7 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 MAX_LINES = 500
-SOURCE = {".cpp", ".hpp", ".h", ".py", ".sh", ".cmake", ".js", ".ts", ".tsx", ".css"}
+SOURCE = {".cpp", ".hpp", ".h", ".py", ".sh", ".cmake", ".js", ".mjs", ".ts", ".tsx", ".css"}
 SOURCE_NAMES = {"CMakeLists.txt", "dev", "run"}
 TEXT = SOURCE | {".md", ".txt", ".in", ".json", ".yml", ".yaml", ".toml", ""}
 OPEN_WORK = re.compile(r"\b(" + "|".join(("TO" + "DO", "FIX" + "ME", "X" + "XX", "HA" + "CK")) + r")\b")

@@ -32,12 +32,6 @@ function set_up_language() {
   anchor?.addEventListener('click', () => anchor.setAttribute('href', `${path}${location.search}${location.hash}`));
 }
 
-/** On a small screen the list of pages starts closed; so does nothing else. */
-function set_up_menu() {
-  const menu = document.querySelector<HTMLDetailsElement>('details.menu');
-  if (menu && matchMedia('(max-width: 60rem)').matches) menu.open = false;
-}
-
 /** Printed pages show everything that can be unfolded. */
 function set_up_print() {
   const opened: HTMLDetailsElement[] = [];
@@ -94,7 +88,6 @@ async function set_up_islands() {
 
 set_up_theme();
 set_up_language();
-set_up_menu();
 set_up_print();
 set_up_zoom();
 await set_up_islands();

@@ -13,15 +13,16 @@ const kArguments = [
   '--disable-sync',
 ];
 
-/** Opens the site; `pages` collects every console message, page error and request that left the origin. */
+/** Opens the site; `open` runs `first` before anything of the page; `complaints` collects every console message, page error and request that left the origin. */
 export async function open_site() {
   const server = await serve({ base: kBase });
   const origin = `http://127.0.0.1:${server.address().port}`;
   const browser = await chromium.launch({ executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium', args: kArguments });
   const complaints = [];
-  const open = async (path, options = {}) => {
+  const open = async (path, options = {}, first = undefined) => {
     const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, ...options });
     const page = await context.newPage();
+    if (first) await page.addInitScript(first);
     page.on('console', (message) => complaints.push(`${path}: ${message.type()}: ${message.text()}`));
     page.on('pageerror', (error) => complaints.push(`${path}: ${error.message}`));
     page.on('request', (request) => {

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { load_calc } from '../generated/server/server.js';
+import { load_calc, size_steps } from '../generated/server/server.js';
 
 const cases = JSON.parse(readFileSync(new URL('../../tests/data/calc/cases.json', import.meta.url)));
 const calc = await load_calc();
@@ -23,6 +23,17 @@ function check_size(input, output, where) {
   const { details, ...rows } = answer;
   assert.deepEqual(rows, output, where);
   assert.equal(details.model, input.model);
+  check_reasons(input, answer, where);
+}
+
+/** The lines that explain a size end in the sides that the engine computed. */
+function check_reasons(fields, rows, where) {
+  if (rows.details.size_rule === 'as given') return;
+  const sides = [rows.resized_height, rows.resized_width].map((side) => side.toLocaleString('en-US'));
+  const steps = size_steps(calc, { rows, fields });
+  if (rows.details.size_rule === 'one block thick') return assert.match(steps.at(-1).math, new RegExp(`= (${sides.join('|')})$`), where);
+  const math = steps.filter(({ label }) => ['step_round', 'step_floor', 'step_ceil'].includes(label)).at(-1).math;
+  assert.deepEqual([...math.matchAll(/= ([\d,]*\d)(?=,  |$)/g)].map((match) => match[1]), sides, where);
 }
 
 function check_sampling(input, output, where, qwen) {

@@ -17,10 +17,11 @@ interface FigureProps {
   children: ComponentChildren;
 }
 
-export function DataTable({ table, caption }: { table: Table; caption: string }) {
+/** A table in its own scrolling box; `names`: row heads are names that must not be broken. */
+export function DataTable({ table, caption, names = false }: { table: Table; caption: string; names?: boolean }) {
   return (
     <div class="scroll" role="region" aria-label={caption} tabIndex={0}>
-      <table>
+      <table class={names ? 'names' : undefined}>
         <caption>{caption}</caption>
         <thead><tr>{table.head.map((cell) => <th scope="col">{cell}</th>)}</tr></thead>
         <tbody>

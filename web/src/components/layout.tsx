@@ -14,9 +14,8 @@ const kGroups: [UiKey, PageId[]][] = [
 function Navigation() {
   const { t, to, page } = use_page();
   return (
-    <nav class="side" aria-label={t('nav_label')}>
-      <details class="menu" open>
-        <summary>{t('nav_label')}</summary>
+    <nav class="side" id="pages" aria-label={t('nav_label')}>
+      <div class="menu">
         {kGroups.map(([group, pages]) => (
           <div class="group">
             <p class="group-name" id={`nav-${group}`}>{t(group)}</p>
@@ -31,7 +30,7 @@ function Navigation() {
             </ul>
           </div>
         ))}
-      </details>
+      </div>
     </nav>
   );
 }
@@ -56,6 +55,7 @@ export function Layout({ children }: { children: ComponentChildren }) {
           sightline <span>{t('field_guide')}</span>
         </a>
         <div class="switches">
+          <a class="switch to-pages" href="#pages">{t('nav_label')}</a>
           <LanguageLink />
           <button class="switch needs-script" id="theme" type="button" data-auto={t('theme_auto')} data-light={t('theme_light')} data-dark={t('theme_dark')}>
             {t('theme_auto')}
@@ -63,10 +63,10 @@ export function Layout({ children }: { children: ComponentChildren }) {
         </div>
       </header>
       <div class="body">
-        <Navigation />
         <main id="main">
           {children}
         </main>
+        <Navigation />
       </div>
       <footer class="foot">
         <p>{t('foot')}</p>

@@ -29,7 +29,7 @@ export function RoutesFigure() {
   const kinds = ['vision', 'vision', 'merge', 'text'];
   return (
     <Figure id="routes" title={w('routes_title')} description={w('routes_desc')} width={left + 4 * (wide + 34)} height={lanes.length * lane + 6}
-      table={{ head: [w('routes_route'), w('routes_patch'), w('routes_encoder'), w('routes_reduce'), w('routes_entrance')], rows: lanes.map(({ id, cells }) => [id, ...cells]) }}>
+      table={{ head: [w('routes_route'), w('routes_patch'), w('routes_encoder'), w('routes_reduce'), w('routes_entrance')], rows: lanes.map(({ id, cells }) => [id, ...cells.map((cell) => cell.replace('\n', ' '))]) }}>
       {lanes.map(({ id, cells, deep, none }, i) => {
         const y = i * lane + 28;
         return (
@@ -38,7 +38,7 @@ export function RoutesFigure() {
             {cells.map((cell, k) => (
               <g>
                 {k > 0 && <Arrow points={[[left + k * (wide + 34) - 34, y + tall / 2], [left + k * (wide + 34), y + tall / 2]]} />}
-                <Box x={left + k * (wide + 34)} y={y} width={wide} height={tall} kind={none && k === 1 ? 'plain' : kinds[k]} lines={[cell]} />
+                <Box x={left + k * (wide + 34)} y={y} width={wide} height={tall} kind={none && k === 1 ? 'plain' : kinds[k]} lines={cell.split('\n')} />
               </g>
             ))}
             {deep && [0.3, 0.5, 0.7].map((part, n) => (

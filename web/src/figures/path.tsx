@@ -5,30 +5,40 @@ import { use_page } from '../page_context';
 import type { FigureKey } from '../content/figures.en';
 import { use_words } from './words';
 
-const kBox = { width: 196, height: 84, gap: 30, top: 14, low: 156 };
+const kBox = { width: 206, height: 84, gap: 30, left: 8, top: 10, row: 122 };
 
-/** Column and row of each call of the graph: the picture above, the text below, the common way in the middle. */
+/** Column and row of each call of the graph: the picture's row, the text's row, below them the common way. */
 function places() {
   const { nodes } = kEngine.graph;
-  const above = nodes.filter((node) => node.channel === 'vision').map((node) => node.id);
   const joined = nodes.findIndex((node) => node.channel === 'merge');
-  const below = nodes.slice(0, joined).filter((node) => node.channel === 'text').map((node) => node.id);
-  const step = kBox.width + kBox.gap;
-  const at = new Map<string, { x: number; y: number }>();
-  above.forEach((id, i) => at.set(id, { x: 8 + i * step, y: kBox.top }));
-  below.forEach((id, i) => at.set(id, { x: 8 + (above.length - below.length + i) * step, y: kBox.low }));
-  nodes.slice(joined).forEach((node, i) => at.set(node.id, { x: 8 + (above.length + i) * step, y: (kBox.top + kBox.low) / 2 }));
-  return at;
+  const rows = [
+    nodes.slice(0, joined).filter((node) => node.channel === 'vision'), nodes.slice(0, joined).filter((node) => node.channel === 'text'),
+    nodes.slice(joined),
+  ];
+  return new Map(rows.flatMap((row, y) => row.map((node, x) => [
+    node.id, { x: kBox.left + x * (kBox.width + kBox.gap), y: kBox.top + y * kBox.row, row: y },
+  ] as const)));
+}
+
+/** From one box to the next in its row, or over the lane above the last row into the insertion from above. */
+function way(a: { x: number; y: number; row: number }, b: { x: number; y: number; row: number }): [number, number][] {
+  const middle = kBox.height / 2;
+  const right = a.x + kBox.width;
+  if (a.row === b.row) return [[right, a.y + middle], [b.x, b.y + middle]];
+  const lane = b.y - (a.row === 0 ? 22 : 12);
+  const entry = b.x + kBox.width * (a.row === 0 ? 0.65 : 0.35);
+  const turn = right + kBox.gap / 2;
+  return [[right, a.y + middle], [turn, a.y + middle], [turn, lane], [entry, lane], [entry, b.y]];
 }
 
 export function FlowFigure() {
   const w = use_words();
   const { nodes, edges } = kEngine.graph;
   const at = places();
-  const width = Math.max(...[...at.values()].map(({ x }) => x)) + kBox.width + 8;
+  const width = Math.max(...[...at.values()].map(({ x }) => x)) + kBox.width + kBox.gap;
   const title_of = (id: string) => nodes.find((node) => node.id === id)?.title ?? id;
   return (
-    <Figure id="flow" title={w('flow_title')} description={w('flow_desc')} width={width} height={kBox.low + kBox.height + 14}
+    <Figure id="flow" title={w('flow_title')} description={w('flow_desc')} width={width} height={kBox.top + 2 * kBox.row + kBox.height + 10}
       table={{
         head: [w('flow_step'), w('flow_class'), w('flow_branch'), w('flow_next')],
         rows: nodes.map((node) => [
@@ -37,13 +47,10 @@ export function FlowFigure() {
         ]),
       }}>
       {edges.map(({ from, to }) => {
-        const [a, b] = [at.get(from)!, at.get(to)!];
-        const middle = kBox.height / 2;
         const kind = nodes.find((node) => node.id === from)?.channel === 'vision' ? 'vision' : 'line';
-        const corner = a.x + kBox.width + kBox.gap / 2;
-        return <Arrow kind={kind} points={[[a.x + kBox.width, a.y + middle], [corner, a.y + middle], [corner, b.y + middle], [b.x, b.y + middle]]} />;
+        return <Arrow kind={kind} points={way(at.get(from)!, at.get(to)!)} />;
       })}
-      {nodes.map((node) => <Box {...at.get(node.id)!} width={kBox.width} height={kBox.height} kind={node.channel} lines={[node.title, ...node.lines]} />)}
+      {nodes.map((node) => <Box x={at.get(node.id)!.x} y={at.get(node.id)!.y} width={kBox.width} height={kBox.height} kind={node.channel} lines={[node.title, ...node.lines]} />)}
     </Figure>
   );
 }

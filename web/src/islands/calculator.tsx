@@ -122,7 +122,7 @@ export function Calculator() {
     return () => clearTimeout(timer);
   }, [JSON.stringify(state)]);
   return (
-    <section class="calculator" id="calculator" aria-label={t('title_calculator')}>
+    <section class="calculator" aria-label={t('title_calculator')}>
       <form onSubmit={(event) => event.preventDefault()}>
         <Inputs state={state} set={(change) => set({ ...state, ...change })} problem={outcome.problem} />
         <p class="actions">

@@ -1,8 +1,8 @@
 // The patch lab: a picture of the reader's, cut as the processor cuts it. It is read by the browser and goes nowhere.
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { Rows } from '../calc';
 import { Field } from '../calculator/fields';
-import { draw_lab, draw_sample, kSample } from '../patches/drawing';
+import { draw_lab, draw_sample, kSample, scaled_copy } from '../patches/drawing';
 import { order_place, patch_facts, type Order } from '../patches/order';
 import { use_page } from '../page_context';
 
@@ -69,9 +69,10 @@ function Grid({ picture, rows, at, order, step, move }: GridProps) {
   const { t, calc } = use_page();
   const canvas = useRef<HTMLCanvasElement>(null);
   const mark = useRef<HTMLDivElement>(null);
+  const scaled = useMemo(() => (typeof document === 'undefined' ? null : scaled_copy(rows, picture.draw)), [picture]);
   const { grid_rows, grid_cols, resized_width, resized_height } = rows;
   useEffect(() => {
-    if (canvas.current) draw_lab(canvas.current, calc, picture.draw, rows, at, order, step);
+    if (canvas.current && scaled) draw_lab(canvas.current, calc, scaled, rows, at, order, step);
     if (!mark.current) return;
     Object.assign(mark.current.style, {
       left: `${(100 * at.x) / grid_cols}%`, top: `${(100 * at.y) / grid_rows}%`, width: `${100 / grid_cols}%`, height: `${100 / grid_rows}%`,

@@ -66,7 +66,7 @@ function Family() {
       <H2 k="h_audit_family" />
       <Plain k="audit_family" />
       <Command text="sightline models" />
-      <DataTable caption={text('h_audit_family')} table={{
+      <DataTable names caption={text('h_audit_family')} table={{
         head: ['', text('audit_vision'), text('audit_language'), 'lm_head', 'mtp', text('audit_total')],
         rows: kEngine.models.map(({ name, parameters }) => [
           name, ...[parameters.vision, parameters.language, parameters.head, parameters.mtp, parameters.total].map((count) => number_text(count)),

@@ -58,7 +58,7 @@ export function ConfigurationTable() {
     model.language_width, model.deepstack.join(', ') || '—',
   ]);
   const head = [t('field_m'), t('table_patch'), t('table_blocks'), t('table_operation'), t('table_width'), t('table_deepstack')];
-  return <DataTable caption={t('table_models')} table={{ head, rows }} />;
+  return <DataTable names caption={t('table_models')} table={{ head, rows }} />;
 }
 
 function Encoder() {

@@ -24,7 +24,7 @@ function Lab({ children }: { children: ComponentChildren }) {
   const { t, page } = use_page();
   return (
     <>
-      <h1>{t(`title_${page}` as UiKey)}</h1>
+      <h1 id={page}>{t(`title_${page}` as UiKey)}</h1>
       <p class="lead">{t(`lead_${page}` as UiKey)}</p>
       <noscript><p class="notice">{t('no_script')}</p></noscript>
       {children}

@@ -102,7 +102,7 @@ export const ReferencesPage = short_page(() => {
       <h1>{t('title_references')}</h1>
       <Lead k="references_lead" />
       <div class="scroll" role="region" aria-label={t('title_references')} tabIndex={0}>
-        <table>
+        <table class="names">
           <thead><tr>{head.map((key) => <th scope="col">{text(key)}</th>)}</tr></thead>
           <tbody>
             {Object.entries(kReferences).map(([id, entry]: [string, Reference]) => (

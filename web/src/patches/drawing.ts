@@ -56,18 +56,28 @@ function trail(context: CanvasRenderingContext2D, calc: Calc, rows: Rows, order:
   }
 }
 
+const scale_of = (rows: Rows) => Math.min(1, kLongest / Math.max(rows.resized_height, rows.resized_width));
+
+/** The picture at the size of the canvas, drawn once however often the mark moves. */
+export function scaled_copy(rows: Rows, draw: (context: CanvasRenderingContext2D, width: number, height: number) => void): HTMLCanvasElement {
+  const copy = document.createElement('canvas');
+  copy.width = Math.round(rows.resized_width * scale_of(rows));
+  copy.height = Math.round(rows.resized_height * scale_of(rows));
+  draw(copy.getContext('2d')!, copy.width, copy.height);
+  return copy;
+}
+
+/** The copy with its patches; `at` is marked with its block, the last steps of the walk are drawn. */
 export function draw_lab(
-  canvas: HTMLCanvasElement, calc: Calc, draw: (context: CanvasRenderingContext2D, width: number, height: number) => void, rows: Rows,
-  at: { y: number; x: number }, order: Order, step: number,
+  canvas: HTMLCanvasElement, calc: Calc, copy: HTMLCanvasElement, rows: Rows, at: { y: number; x: number }, order: Order, step: number,
 ) {
-  const { grid_rows, grid_cols, resized_height, resized_width } = rows;
-  const scale = Math.min(1, kLongest / Math.max(resized_height, resized_width));
-  const side = calc.table.constants.unit * scale;
+  const { grid_rows, grid_cols } = rows;
+  const side = calc.table.constants.unit * scale_of(rows);
   const merge = calc.table.constants.merge;
-  canvas.width = Math.round(resized_width * scale);
-  canvas.height = Math.round(resized_height * scale);
+  canvas.width = copy.width;
+  canvas.height = copy.height;
   const context = canvas.getContext('2d')!;
-  draw(context, canvas.width, canvas.height);
+  context.drawImage(copy, 0, 0);
   if (side >= kFinest) {
     context.lineWidth = 1;
     context.strokeStyle = 'rgb(255 255 255 / 0.45)';
