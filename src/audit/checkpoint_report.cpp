@@ -14,21 +14,6 @@ namespace {
 
 constexpr std::string_view kModelSuffix = "ForConditionalGeneration";
 
-std::optional<DType> dtype_of_config(const io::Json& config) {
-  const io::Json* text = config.find("text_config");
-  for (const io::Json* object : {text, &config}) {
-    if (object == nullptr) continue;
-    for (const char* key : {"dtype", "torch_dtype"}) {
-      const io::Json* value = object->find(key);
-      if (value == nullptr || !value->is_string()) continue;
-      if (value->as_string() == "bfloat16") return DType::bf16;
-      if (value->as_string() == "float16") return DType::f16;
-      if (value->as_string() == "float32") return DType::f32;
-    }
-  }
-  return std::nullopt;
-}
-
 std::string processor_class(const Subject& subject) {
   if (subject.member != nullptr) return std::string(kPublishedProcessor);
   if (!subject.directory) return {};
@@ -116,6 +101,21 @@ std::string_view finding_name(Finding::Kind kind) {
   return "dtype";
 }
 
+std::optional<DType> dtype_of_config(const io::Json& config) {
+  const io::Json* text = config.find("text_config");
+  for (const io::Json* object : {text, &config}) {
+    if (object == nullptr) continue;
+    for (const char* key : {"dtype", "torch_dtype"}) {
+      const io::Json* value = object->find(key);
+      if (value == nullptr || !value->is_string()) continue;
+      if (value->as_string() == "bfloat16") return DType::bf16;
+      if (value->as_string() == "float16") return DType::f16;
+      if (value->as_string() == "float32") return DType::f32;
+    }
+  }
+  return std::nullopt;
+}
+
 CheckpointReport report_checkpoint(const Subject& subject, const model::VisionLanguageModel& model,
                                    const io::Checkpoint* stored) {
   const model::ModelInfo& info = model.info();
@@ -133,7 +133,8 @@ CheckpointReport report_checkpoint(const Subject& subject, const model::VisionLa
   const std::vector<io::ClaimedTensor> tensors = all_tensors(info, stored);
   report.dtypes = dtypes_of(tensors);
   const DType most = report.dtypes.empty() ? DType::bf16 : report.dtypes.front().dtype;
-  report.findings = odd_dtypes(tensors, dtype_of_config(subject.config).value_or(most));
+  report.loaded_as = dtype_of_config(subject.config).value_or(most);
+  report.findings = odd_dtypes(tensors, report.loaded_as);
   report.tied_head = info.tied_head;
   report.skipped = info.report.skipped;
   if (stored == nullptr) {

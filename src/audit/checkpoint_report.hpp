@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -36,6 +37,7 @@ struct CheckpointReport {
   std::vector<std::string> architectures;  ///< as config.json lists them
   std::string processor_class;             ///< empty if no file names one
   std::vector<DtypeUse> dtypes;            ///< of all tensors, most parameters first
+  DType loaded_as = DType::bf16;           ///< into which transformers loads: dtype_of_config()
   std::vector<io::ShardInfo> shards;       ///< none for a published size
   bool tied_head = false;
   std::int64_t used = 0, skipped = 0, ignored = 0;  ///< tensors; ignored are mtp.*
@@ -43,6 +45,10 @@ struct CheckpointReport {
   std::vector<std::string> mtp_other;    ///< stored mtp.* tensors of another name or shape
   std::vector<Finding> findings;
 };
+
+/// The element type that config.json names ("dtype", once "torch_dtype"): transformers computes in
+/// it and returns it. Nothing if none is named.
+std::optional<DType> dtype_of_config(const io::Json& config);
 
 /// The report of a model. `stored` is its checkpoint, or null for a published size, whose tensors
 /// are those declared. Reads no values. An element type is odd if it is neither that of config.json

@@ -12,10 +12,11 @@ constexpr FamilyMember kFamily[] = {
     // inter
     {"qwen3.5-0.8b", "Qwen/Qwen3.5-0.8B", 1024, 24, 3584, 8, 2, 16, true, 0, 0, 0, 12, 768, 12,
      3072},
-    {"qwen3.5-2b", "Qwen/Qwen3.5-2B", 2048, 24, 6144, 8, 2, 16, true, 0, 0, 0, 24, 1024, 16, 4096},
+    {"qwen3.5-2b", "Qwen/Qwen3.5-2B", 2048, 24, 6144, 8, 2, 16, true, 0, 0, 0, 24, 1024, 16, 4096,
+     "2026-11-03"},
     {"qwen3.5-4b", "Qwen/Qwen3.5-4B", 2560, 32, 9216, 16, 4, 32, true, 0, 0, 0, 24, 1024, 16, 4096},
     {"qwen3.5-9b", "Qwen/Qwen3.5-9B", 4096, 32, 12288, 16, 4, 32, false, 0, 0, 0, 27, 1152, 16,
-     4304},
+     4304, "2026-11-03"},
     {"qwen3.5-27b", "Qwen/Qwen3.5-27B", 5120, 64, 17408, 24, 4, 48, false, 0, 0, 0, 27, 1152, 16,
      4304},
     {"qwen3.5-35b-a3b", "Qwen/Qwen3.5-35B-A3B", 2048, 40, 0, 16, 2, 32, false, 256, 8, 512, 27,
@@ -23,7 +24,7 @@ constexpr FamilyMember kFamily[] = {
     {"qwen3.5-122b-a10b", "Qwen/Qwen3.5-122B-A10B", 3072, 48, 0, 32, 2, 64, false, 256, 8, 1024, 27,
      1152, 16, 4304},
     {"qwen3.5-397b-a17b", "Qwen/Qwen3.5-397B-A17B", 4096, 60, 0, 32, 2, 64, false, 512, 10, 1024,
-     27, 1152, 16, 4304},
+     27, 1152, 16, 4304, "2026-11-03"},
 };
 
 // What all published files say alike (specification 1.1 to 1.3).
@@ -96,7 +97,7 @@ io::Json vision_config(const FamilyMember& m) {
                 {"in_channels", std::int64_t{3}},
                 {"initializer_range", 0.02},
                 {"intermediate_size", m.vision_intermediate_size},
-                {"model_type", m.is_moe() ? "qwen3_5_moe" : "qwen3_5"},
+                {"model_type", m.is_moe() ? "qwen3_5_moe_vision" : "qwen3_5_vision"},
                 {"num_heads", m.vision_num_heads},
                 {"num_position_embeddings", std::int64_t{2304}},
                 {"out_hidden_size", m.hidden_size},

@@ -24,6 +24,10 @@ struct FamilyMember {
   std::int64_t num_experts, num_experts_per_tok, moe_intermediate_size;  ///< 0 for dense models
   std::int64_t vision_depth, vision_hidden_size, vision_num_heads, vision_intermediate_size;
 
+  /// When these figures were last compared with the published files, "2026-11-03"; empty if nobody
+  /// wrote it down.
+  std::string_view checked = {};
+
   [[nodiscard]] bool is_moe() const { return num_experts > 0; }
 };
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <map>
 
 #include "sightline/error.hpp"
 
@@ -15,6 +16,7 @@ namespace {
 struct Group {
   const Event* first = nullptr;
   std::int64_t count = 0;
+  const Event* side = nullptr;  ///< what takes the last one's output beside the chain
 };
 
 std::string shape_of(const EventTensor& tensor) {
@@ -48,12 +50,15 @@ bool is_numbered(const Event& event) {
                                       [](unsigned char c) { return std::isdigit(c) != 0; });
 }
 
-/// True if the call takes what the chain carries: positions and angles are beside the chain, and so
-/// is what goes from inner blocks straight to language layers.
+/// A merger whose features go from an inner block straight to a language layer.
+bool is_side(const Event& event) {
+  return event.path.find("deepstack_merger_list") != std::string::npos;
+}
+
+/// True if the call takes what the chain carries: positions and angles are beside the chain.
 bool carries_on(const Event& event, const Shape& carried) {
   return !event.inputs.empty() && !event.outputs.empty() && event.inputs.front().shape == carried &&
-         event.class_name.find("Rotary") == std::string::npos &&
-         event.path.find("deepstack") == std::string::npos;
+         event.class_name.find("Rotary") == std::string::npos;
 }
 
 /// The calls that `parent` makes one after the other, each taking what the one before gave.
@@ -61,8 +66,13 @@ std::vector<Group> chain(const Events& events, const Event& parent, Shape carrie
   std::vector<Group> groups;
   for (const Event& event : events) {
     if (event.parent != parent.index || !carries_on(event, carried)) continue;
+    if (is_side(event) && !groups.empty()) {
+      groups.back().side = &event;
+      continue;
+    }
     carried = event.outputs.front().shape;
-    const bool next = !groups.empty() && is_numbered(event) && is_numbered(*groups.back().first) &&
+    const bool next = !groups.empty() && groups.back().side == nullptr && is_numbered(event) &&
+                      is_numbered(*groups.back().first) &&
                       event.class_name == groups.back().first->class_name;
     if (next) {
       ++groups.back().count;
@@ -83,11 +93,18 @@ GraphNode node_of(const Group& group) {
   const Event& event = *group.first;
   const Channel channel = channel_of(event);
   const EventTensor& out = event.outputs.front();
+  if (event.operation) {
+    return {id_of(event.path + "." + event.class_name),
+            "addition",
+            {event.class_name, shape_of(out)},
+            channel};
+  }
   if (is_numbered(event)) {
-    const bool vision = channel == Channel::vision;
+    const char* what = channel == Channel::vision ? "vision block" : "decoder layer";
     const std::string_view list = std::string_view(event.path).substr(0, event.path.rfind('.'));
     return {id_of(list),
-            fmt::format("{} × {}", group.count, vision ? "vision block" : "decoder layer"),
+            group.count == 1 ? fmt::format("{} {}", what, last_part(event.path))
+                             : fmt::format("{} × {}", group.count, what),
             {event.class_name, fmt::format("hidden {}", out.shape.back()), shape_of(out)},
             channel};
   }
@@ -102,22 +119,40 @@ class Builder {
  public:
   explicit Builder(FlowGraph& graph) : graph_(graph) {}
 
+  /// A list in several parts has several boxes: the further ones are numbered from 2.
   std::size_t add(GraphNode node) {
+    const int count = ++ids_[node.id];
+    if (count > 1) node.id += fmt::format("_{}", count);
     graph_.nodes.push_back(std::move(node));
     return graph_.nodes.size() - 1;
   }
-  /// Adds the groups after `from`, each with an edge; returns the last node.
+  /// Adds the groups after `from`, each with an edge; returns the last node. Features that leave a
+  /// group beside the chain go to the additions in their order.
   std::size_t add_after(std::size_t from, const std::vector<Group>& groups) {
     for (const Group& group : groups) {
       const std::size_t node = add(node_of(group));
       graph_.edges.push_back({from, node, ""});
+      if (group.side != nullptr) sides_.push_back({node, group.side});
+      if (group.first->operation && added_ < sides_.size()) add_lane(sides_[added_++], node);
       from = node;
     }
     return from;
   }
 
  private:
+  struct Side {
+    std::size_t from = 0;
+    const Event* merger = nullptr;
+  };
+  void add_lane(const Side& side, std::size_t to) {
+    const std::string& path = side.merger->path;
+    graph_.edges.push_back({side.from, to, path.substr(path.find("deepstack"))});
+  }
+
   FlowGraph& graph_;
+  std::map<std::string, int> ids_;
+  std::vector<Side> sides_;
+  std::size_t added_ = 0;
 };
 
 std::size_t add_image_row(const Walk& walk, const EventTensor& pixels, Builder& builder) {
@@ -175,13 +210,22 @@ FlowGraph flow_graph(const Walk& walk, const std::string& name) {
   const Shape hidden = find_tensor(language->inputs, "inputs_embeds")->shape;
   last = builder.add_after(last, chain(walk.events, *language, hidden));
   builder.add_after(last, {{find_event(walk.events, "lm_head"), 1}});
-  graph.title = fmt::format("{}: how a picture and a text become logits", name);
-  graph.description = fmt::format(
-      "{} prompt tokens, of which {} stand for the picture: its patches pass the vision tower "
-      "(upper "
-      "row) and replace the placeholders among the embedded text (lower row); the language model "
-      "takes the joined rows.",
-      walk.prompt_tokens, walk.visual_tokens);
+  const bool lanes = std::any_of(graph.edges.begin(), graph.edges.end(), [](const auto& edge) {
+    return edge.label.starts_with("deepstack");
+  });
+  graph.title = fmt::format("{}: how {} become{} logits", name,
+                            pixels == nullptr ? "a text" : "a picture and a text",
+                            pixels == nullptr ? "s" : "");
+  graph.description =
+      pixels == nullptr
+          ? fmt::format("{} prompt tokens are embedded and pass the language model.",
+                        walk.prompt_tokens)
+          : fmt::format(
+                "{} prompt tokens, of which {} stand for the picture: its patches pass the "
+                "vision tower (upper row) and replace the placeholders among the embedded "
+                "text (lower row); the language model takes the joined rows.{}",
+                walk.prompt_tokens, walk.visual_tokens,
+                lanes ? " Features of inner blocks are added after its first layers." : "");
   return graph;
 }
 

@@ -1,19 +1,21 @@
 // Drawing of the graph (graph.hpp): boxes in columns from left to right, the image row above, the
-// text row below, what both share in the middle. Lengths are SVG user units.
+// text row below, what both share in the middle; or, where inner blocks feed the language model
+// too, what both share in the text row, so that the lanes to it find room between the rows. Lengths
+// are SVG user units.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
 
 #include "audit/graph.hpp"
+#include "audit/text_width.hpp"
 
 namespace sightline::audit {
 namespace {
 
 constexpr double kMargin = 24, kGap = 44, kPadding = 12, kRowGap = 56, kTitleHeight = 54;
-constexpr double kTitleSize = 14, kLineSize = 12, kLineHeight = 17, kLabelSize = 12;
-// Width of a character for each unit of its size: of a wide sans-serif face, plain and bold.
-constexpr double kCharacter = 0.62, kBoldCharacter = 0.7;
+constexpr double kTitleSize = 14, kLineSize = 12, kLineHeight = 17, kLabelSize = 12, kHeading = 17;
+constexpr double kLane = 28;  // from one lane to the next
 
 // Light colours stand as attributes, for renderers without CSS variables; the style takes over
 // where they are known. Contrast of text on its ground is at least 7:1, of lines at least 3:1.
@@ -76,13 +78,6 @@ std::string xml(std::string_view text) {
   return escaped;
 }
 
-/// Characters of UTF-8 text.
-std::size_t characters(std::string_view text) {
-  return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char c) {
-    return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U;
-  }));
-}
-
 struct Box {
   double x = 0, y = 0, width = 0, height = 0;
   [[nodiscard]] double right() const { return x + width; }
@@ -91,40 +86,76 @@ struct Box {
 };
 
 double width_of(const GraphNode& node) {
-  double width = static_cast<double>(characters(node.title)) * kTitleSize * kBoldCharacter;
+  double width = text_width(node.title, true) * kTitleSize;
   for (const std::string& line : node.lines)
-    width = std::max(width, static_cast<double>(characters(line)) * kLineSize * kCharacter);
+    width = std::max(width, text_width(line, false) * kLineSize);
   return width + 2 * kPadding;
+}
+
+bool from_image_row(const FlowGraph& graph, const GraphEdge& edge) {
+  return edge.from < graph.image_row && edge.to >= graph.image_row;
 }
 
 struct Layout {
   std::vector<Box> boxes;
+  std::vector<double> lanes;  ///< height of each edge's lane between the rows, 0 without
   double width = 0, height = 0;
 };
 
-/// Rows start at the left; the joined part begins where the longer row ends.
+/// Edges between the rows get lanes: that of the later box above that of the earlier one, so that
+/// those to the right never cross; none of them if there is one edge only.
+std::size_t number_lanes(const FlowGraph& graph, double top, std::vector<double>& lanes) {
+  lanes.assign(graph.edges.size(), 0);
+  std::vector<std::size_t> between;
+  for (std::size_t i = 0; i < graph.edges.size(); ++i) {
+    if (from_image_row(graph, graph.edges[i])) between.push_back(i);
+  }
+  if (between.size() < 2) return 0;
+  std::sort(between.begin(), between.end(),
+            [&](auto a, auto b) { return graph.edges[a].from > graph.edges[b].from; });
+  for (std::size_t i = 0; i < between.size(); ++i)
+    lanes[between[i]] = top + kLane * static_cast<double>(i + 1);
+  return between.size();
+}
+
+/// Room behind a box: more if an edge along the row has a label.
+double gap_behind(const FlowGraph& graph, std::size_t node) {
+  for (const GraphEdge& edge : graph.edges) {
+    const bool same_row = !from_image_row(graph, edge);
+    if (edge.from == node && same_row && !edge.label.empty())
+      return std::max(kGap, text_width(edge.label, false) * kLabelSize + 2 * kPadding);
+  }
+  return kGap;
+}
+
+/// Rows start at the left; the joined part begins where the longer row ends, or goes on behind the
+/// text row if there are lanes.
 Layout lay_out(const FlowGraph& graph) {
   Layout layout;
   std::size_t lines = 0;
   for (const GraphNode& node : graph.nodes) lines = std::max(lines, node.lines.size());
   const double height = 2 * kPadding + kLineHeight * static_cast<double>(lines + 1);
-  const double upper = kMargin + kTitleHeight, lower = upper + height + kRowGap;
+  const double upper = kMargin + kTitleHeight;
+  const std::size_t lanes = number_lanes(graph, upper + height, layout.lanes);
+  const double between = lanes > 0 ? kLane * static_cast<double>(lanes + 1) : kRowGap;
+  const double lower = upper + height + between;
   const bool two_rows = graph.image_row > 0;
   std::array<double, 2> ends{kMargin, kMargin};
   double x = kMargin;
   for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
     const double width = width_of(graph.nodes[i]);
-    if (two_rows && i < graph.image_row + graph.text_row) {
+    if (two_rows && (lanes > 0 || i < graph.image_row + graph.text_row)) {
       const std::size_t row = i < graph.image_row ? 0 : 1;
       layout.boxes.push_back({ends[row], row == 0 ? upper : lower, width, height});
-      ends[row] += width + kGap;
+      ends[row] += width + (lanes > 0 ? gap_behind(graph, i) : kGap);
       x = std::max(ends[0], ends[1]);
       continue;
     }
     layout.boxes.push_back({x, two_rows ? (upper + lower) / 2 : upper, width, height});
     x += width + kGap;
   }
-  layout.width = x - kGap + kMargin;
+  const double title = text_width(graph.title, true) * kHeading;
+  layout.width = std::max(x - kGap, kMargin + title) + kMargin;
   layout.height = (two_rows ? lower : upper) + height + kMargin;
   return layout;
 }
@@ -173,21 +204,36 @@ std::string arrow(const std::string& path, double x, double y, std::string_view 
       path, tip);
 }
 
-/// Straight inside a row; round a corner into the insertion.
-std::string edge_text(const FlowGraph& graph, const GraphEdge& edge,
-                      const std::vector<Box>& boxes) {
-  const Box &from = boxes[edge.from], &to = boxes[edge.to];
+constexpr double kLift = 7;  // of a label above its line
+
+/// Down to the lane, along it, down to the box.
+std::string lane_text(const GraphEdge& edge, double lane, const Box& from, const Box& to) {
+  const double x = from.centre(), end = to.centre();
+  const double half = text_width(edge.label, false) * kLabelSize / 2 + kLift;
+  return arrow(fmt::format("M{:.1f} {:.1f}V{:.1f}H{:.1f}V{:.1f}", x, from.y + from.height, lane,
+                           end, to.y - 4),
+               end, to.y, "down") +
+         text_at(end > x ? x + half : x - half, lane - kLift, kLabelSize, "ink", false, edge.label);
+}
+
+/// Straight inside a row, by its lane if it has one, else round a corner into the insertion.
+std::string edge_text(const FlowGraph& graph, std::size_t index, const Layout& layout) {
+  const GraphEdge& edge = graph.edges[index];
+  const Box &from = layout.boxes[edge.from], &to = layout.boxes[edge.to];
+  if (layout.lanes[index] > 0) return lane_text(edge, layout.lanes[index], from, to);
   const double y = from.middle();
   if (y == to.middle()) {
-    return arrow(fmt::format("M{:.1f} {:.1f}H{:.1f}", from.right(), y, to.x - 4), to.x, y, "right");
+    std::string text =
+        arrow(fmt::format("M{:.1f} {:.1f}H{:.1f}", from.right(), y, to.x - 4), to.x, y, "right");
+    if (edge.label.empty()) return text;
+    return text +
+           text_at((from.right() + to.x) / 2, y - kLift, kLabelSize, "ink", false, edge.label);
   }
   const bool above = edge.from < graph.image_row;
   const double end = above ? to.y : to.y + to.height;
-  std::string text = arrow(fmt::format("M{:.1f} {:.1f}H{:.1f}V{:.1f}", from.right(), y, to.centre(),
-                                       above ? end - 4 : end + 4),
-                           to.centre(), end, above ? "down" : "up");
-  constexpr double kLift = 7;
-  return text +
+  return arrow(fmt::format("M{:.1f} {:.1f}H{:.1f}V{:.1f}", from.right(), y, to.centre(),
+                           above ? end - 4 : end + 4),
+               to.centre(), end, above ? "down" : "up") +
          text_at((from.right() + to.centre()) / 2, y - kLift, kLabelSize, "ink", false, edge.label);
 }
 
@@ -204,12 +250,11 @@ std::string graph_svg(const FlowGraph& graph) {
       "  <style>{4}  </style>\n"
       "  <rect class=\"paper\" fill=\"#ffffff\" width=\"{0:.0f}\" height=\"{1:.0f}\"/>\n",
       layout.width, layout.height, xml(graph.title), xml(graph.description), kStyle);
-  constexpr double kHeading = 17;
   text += fmt::format(
       "  <text class=\"ink\" fill=\"#1b1f24\" x=\"{}\" y=\"{}\" font-size=\"{}\" "
       "font-weight=\"600\" text-anchor=\"start\">{}</text>\n",
       kMargin, kMargin + kHeading, kHeading, xml(graph.title));
-  for (const GraphEdge& edge : graph.edges) text += edge_text(graph, edge, layout.boxes);
+  for (std::size_t i = 0; i < graph.edges.size(); ++i) text += edge_text(graph, i, layout);
   for (std::size_t i = 0; i < graph.nodes.size(); ++i)
     text += box_text(graph.nodes[i], layout.boxes[i]);
   return text + "</svg>\n";

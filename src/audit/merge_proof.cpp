@@ -180,6 +180,14 @@ std::vector<MergeProof> declared_proofs(const model::ModelInfo& info,
   return proofs;
 }
 
+bool all_ok(const std::vector<MergeProof>& proofs) {
+  return std::all_of(proofs.begin(), proofs.end(), [](const MergeProof& proof) {
+    const auto equalities = proof.equalities();
+    return std::all_of(equalities.begin(), equalities.end(),
+                       [](const Equality& equality) { return equality.ok(); });
+  });
+}
+
 io::Json proof_json(const std::vector<MergeProof>& proofs) {
   if (proofs.empty()) return nullptr;
   io::Json json = one_json(proofs[0]);

@@ -73,6 +73,9 @@ class MergeWatch final : public Trace {
 std::vector<MergeProof> declared_proofs(const model::ModelInfo& info,
                                         const std::vector<std::int32_t>& ids, const Events& events);
 
+/// True if every statement about every insertion is what it must be.
+bool all_ok(const std::vector<MergeProof>& proofs);
+
 /// {"positions", "image_token_id", "image_count", "other_count", "first_positions" (12),
 /// "shapes_equal", "image_rows_equal_visual", "image_rows_equal_placeholder",
 /// "other_rows_equal_original" (null without values), "ok", "runs", "original", "visual",

@@ -58,10 +58,21 @@ image::ClipRule clip_rule(const model::ModelInfo& info, const Subject& subject) 
   return rule;
 }
 
-/// Time of one stage: products are bound by arithmetic or by reading weights, whichever is slower.
+/// Time of one stage: products are bound by arithmetic or by reading weights, whichever is slower;
+/// then what is no product is bound by moving its operands.
 double seconds_of(const kernels::Work& work, const MachineRates& rates) {
   return std::max(static_cast<double>(work.flops) / rates.flops,
-                  static_cast<double>(work.weight_bytes) / rates.weight_bytes);
+                  static_cast<double>(work.weight_bytes) / rates.weight_bytes) +
+         static_cast<double>(work.activation_bytes) / rates.activation_bytes;
+}
+
+/// Colours as bytes before and after the resize, patches as float32.
+std::int64_t bytes_of(const PlannedVisual& visual, const model::ModelInfo& info) {
+  constexpr std::int64_t kColours = 3;
+  const std::int64_t pixels =
+      visual.frames * (visual.width * visual.height + visual.resized_width * visual.resized_height);
+  return kColours * pixels +
+         visual.grid.patches() * info.patch_values * static_cast<std::int64_t>(sizeof(float));
 }
 
 }  // namespace
@@ -114,6 +125,7 @@ Plan make_plan(const model::VisionLanguageModel& model, std::vector<PlannedVisua
   for (const PlannedVisual& visual : visuals) {
     (visual.video ? prompt.videos : prompt.images).push_back(visual.grid);
     plan.visual_tokens += visual.tokens;
+    plan.picture_bytes += bytes_of(visual, info);
   }
   plan.prompt_tokens = plan.visual_tokens + other_tokens;
   if (plan.prompt_tokens > info.max_positions) {

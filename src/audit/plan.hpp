@@ -33,18 +33,20 @@ PlannedVisual plan_clip(const model::ModelInfo& info, const Subject& subject,
 struct PlanStage {
   std::string name;  ///< "encode", "prefill", "step"
   kernels::Work work;
-  double seconds = 0;  ///< the longer of computing and reading weights
+  double seconds = 0;  ///< the longer of computing and reading weights, and moving activations
 };
 
 struct Plan {
   std::vector<PlannedVisual> visuals;
   std::int64_t visual_tokens = 0, prompt_tokens = 0;
   std::int64_t weight_bytes = 0, cache_bytes = 0, scratch_bytes = 0;
-  std::vector<PlanStage> stages;  ///< encode, prefill of the prompt, one further token
+  std::int64_t picture_bytes = 0;  ///< pixels as decoded and resized, and the patches made of them
+  std::int64_t program_bytes = 0;  ///< code and tokenizer, before anything runs; by the caller
+  std::vector<PlanStage> stages;   ///< encode, prefill of the prompt, one further token
   MachineRates rates;
 
   [[nodiscard]] std::int64_t memory_bytes() const {
-    return weight_bytes + cache_bytes + scratch_bytes;
+    return weight_bytes + cache_bytes + scratch_bytes + picture_bytes + program_bytes;
   }
 };
 

@@ -22,7 +22,8 @@ inline constexpr std::int64_t kShardBytes = 5'000'000'000;
 struct SynthOptions {
   std::uint64_t seed = 0;
   std::int64_t shard_bytes = kShardBytes;
-  std::optional<std::string> tokenizer;  ///< directory whose tokenizer and processor files to copy
+  std::optional<std::string> tokenizer;  ///< directory whose tokenizer and processor files to copy;
+                                         ///< must hold a tokenizer. Default: what the subject has
 };
 
 /// A tensor to be written.

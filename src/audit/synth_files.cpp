@@ -110,11 +110,11 @@ void write_json(const std::string& path, const io::Json& json) {
   io::write_file(path, io::to_json_text(json, kIndent) + "\n");
 }
 
-/// Tokenizer and processor files; the published processor's where there are none.
-void write_small_files(const SynthOptions& options, const StagedDirectory& directory,
+/// Tokenizer and processor files of `source`; the published processor's where there are none.
+void write_small_files(const std::optional<std::string>& source, const StagedDirectory& directory,
                        std::vector<std::string>& files) {
   for (const char* name : kTokenizerFiles) {
-    const std::string from = options.tokenizer ? *options.tokenizer + "/" + name : "";
+    const std::string from = source ? *source + "/" + name : "";
     if (from.empty() || !io::is_file(from)) continue;
     io::write_file(directory.path(name), io::read_file(from));
     files.emplace_back(name);
@@ -158,7 +158,8 @@ SynthResult write_synth(const Subject& subject, const std::string& out, const Sy
   // 1. Small files first: a fault in them is known before the long work.
   write_json(directory.path("config.json"), subject.config);
   result.files.emplace_back("config.json");
-  write_small_files(options, directory, result.files);
+  write_small_files(options.tokenizer ? options.tokenizer : subject.directory, directory,
+                    result.files);
   // 2. Weights, and which of them lies where.
   std::int64_t done = 0;
   io::Json places = io::Json::object();

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "audit/base64.hpp"
+#include "audit/module_source.hpp"
 #include "audit/trace_run.hpp"
 #include "base/sha256.hpp"
 
@@ -48,7 +49,7 @@ io::Json tensors_json(const std::vector<EventTensor>& tensors) {
   return list;
 }
 
-io::Json caller_json(const std::source_location& where) {
+io::Json place_json(const std::source_location& where) {
   return io::Json::Object{{"file", source_file(where)},
                           {"line", static_cast<std::int64_t>(where.line())},
                           {"function", where.function_name()}};
@@ -81,6 +82,11 @@ ParameterCount TraceReport::parameters_of(const Event& event) const {
 }
 
 ParameterCount TraceReport::parameters() const { return {tree.parameters(), tree.bytes(), false}; }
+
+bool TraceReport::sound() const {
+  if (shapes_only) return true;
+  return all_ok(proofs) && !failure && first_non_finite(events) == nullptr;
+}
 
 double TraceReport::duration_us() const { return events.empty() ? 0 : events.front().duration_us; }
 
@@ -126,7 +132,8 @@ io::Json event_json(const TraceReport& report, const Event& event, std::size_t n
     json.add("weight_bytes", event.work.weight_bytes);
     json.add("activation_bytes", event.work.activation_bytes);
   }
-  json.add("caller", caller_json(event.caller));
+  json.add("caller", place_json(event.caller));
+  json.add("callee", place_json(event.callee));
   return json;
 }
 
@@ -141,7 +148,9 @@ io::Json trace_json(const TraceReport& report, Level level) {
   constexpr const char* kLevels[] = {"root", "stages", "all"};
   io::Json document = io::Json::Object{
       {"schema", kTraceSchema},
-      {"engine", io::Json::Object{{"name", "sightline"}, {"version", report.engine_version}}},
+      {"engine", io::Json::Object{{"name", "sightline"},
+                                  {"version", report.engine_version},
+                                  {"sources_sha256", sources_sha256()}}},
       {"model", io::Json::Object{{"name", report.model},
                                  {"model_type", report.info->model_type},
                                  {"config_sha256", report.config_sha256}}},

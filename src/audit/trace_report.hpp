@@ -41,6 +41,8 @@ struct TraceReport {
   [[nodiscard]] ParameterCount parameters_of(const Event& event) const;
   /// Parameters of the whole model, a tied head counted once.
   [[nodiscard]] ParameterCount parameters() const;
+  /// False if an insertion is not what it must be, or a value is not finite. A walk is sound.
+  [[nodiscard]] bool sound() const;
   /// Microseconds of the outermost call.
   [[nodiscard]] double duration_us() const;
 };
@@ -54,8 +56,8 @@ io::Json tensor_json(const EventTensor& tensor);
 
 /// One event: {"i", "t_us", "dur_us", "kind", "name", "class", "call", "depth", "stage", "in",
 /// "inner", "out", "stats" (of the first output), "params", "tied", "flops", "weight_bytes",
-/// "activation_bytes", "caller"}. `number` is its line in the table, from 1; "event" its index
-/// among all calls.
+/// "activation_bytes", "caller", "callee"}. `number` is its line in the table, from 1; "event" its
+/// index among all calls.
 io::Json event_json(const TraceReport& report, const Event& event, std::size_t number);
 
 /// The document: everything but the prompt's text.

@@ -1,6 +1,8 @@
 // `sightline graph`: the two branches of a run as a drawing, from the calls of a walk.
 #include <fmt/format.h>
 
+#include <filesystem>
+
 #include "audit/graph.hpp"
 #include "audit/picture_grid.hpp"
 #include "cli/commands.hpp"
@@ -35,7 +37,10 @@ audit::FlowGraph make_graph(const GraphOptions& options) {
     prompt.images.push_back(audit::picture_grid(
         model->info(), rule, audit::parse_picture_size("--image", options.picture)));
   }
-  return audit::flow_graph(audit::walk_whole(*model, prompt, nn::Precision::bf16), subject.name);
+  const std::filesystem::path place =
+      std::filesystem::path(subject.name + "/").lexically_normal().parent_path();
+  return audit::flow_graph(audit::walk_whole(*model, prompt, nn::Precision::bf16),
+                           place.filename().string());
 }
 
 int graph(const GraphOptions& options, Output& output) {
@@ -59,12 +64,10 @@ Command graph_command() {
   Command command("graph", "the two branches of a run as SVG, DOT or Mermaid");
   command.description(
       "Draws how a picture and a text become logits: the picture's row above, the text's row "
-      "below, "
-      "joined where features replace placeholders. The boxes are the calls of a walk over the "
-      "model "
-      "that the configuration declares; no weights are read. The SVG follows a page's light or "
-      "dark "
-      "scheme and prints light. --json gives boxes and edges.");
+      "below, joined where features replace placeholders; features of inner blocks (DeepStack) go "
+      "their own lanes. The boxes are the calls of a walk over the model that the configuration "
+      "declares; no weights are read. The SVG follows a page's light or dark scheme and prints "
+      "light. --json gives boxes and edges.");
   add_subject(command, options->model);
   command
       .choice("--format F", options->format,

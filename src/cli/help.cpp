@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "cli/table.hpp"
+
 namespace sightline::cli {
 namespace {
 
@@ -80,7 +82,7 @@ std::string wrapped(std::string_view text, std::size_t first_column, std::size_t
   while (!text.empty()) {
     const std::size_t end = text.find_first_of(" \n");
     const std::string_view word = text.substr(0, end);
-    if (!line_start && column + 1 + word.size() > columns) {
+    if (!line_start && column + 1 + display_width(word) > columns) {
       result += new_line(indent);
       column = indent;
       line_start = true;
@@ -90,7 +92,7 @@ std::string wrapped(std::string_view text, std::size_t first_column, std::size_t
       ++column;
     }
     result += word;
-    column += word.size();
+    column += display_width(word);
     line_start = false;
     if (end == std::string_view::npos) break;
     if (text[end] == '\n') {

@@ -3,6 +3,7 @@
 
 #include <memory>
 
+#include "audit/checkpoint_report.hpp"
 #include "audit/events.hpp"
 #include "audit/hidden_states.hpp"
 #include "cli/commands.hpp"
@@ -53,17 +54,32 @@ std::string same_text(const std::vector<HiddenState>& states) {
                             audit::towers_share_a_tensor(states) ? "True" : "False");
 }
 
+/// The element type in which transformers would return these states.
+std::optional<DType> reference_dtype(const Engine& engine) {
+  return audit::dtype_of_config(
+      io::read_json_file(engine.info().directory + "/config.json", Code::invalid_config));
+}
+
 int hidden(const TracedQuestion& options, Output& output) {
   std::optional<audit::HiddenWatch> watch;
-  run_watched(options, "hidden", output, [&](const model::ModelInfo& info) {
-    watch.emplace(audit::module_tree(info.report));
-    return std::vector<Trace*>{&*watch};
-  });
+  const WatchedRun watched =
+      run_watched(options, "hidden", output, [&](const model::ModelInfo& info) {
+        watch.emplace(audit::module_tree(info.report));
+        return std::vector<Trace*>{&*watch};
+      });
   const std::vector<HiddenState> states = watch->states();
+  const std::optional<DType> dtype = reference_dtype(watched.engine);
   if (output.json()) {
-    output.line(io::to_json_text(audit::hidden_json(states)));
+    io::Json document = audit::hidden_json(states);
+    document.add("reference_dtype",
+                 dtype ? io::Json(audit::dtype_text(*dtype)) : io::Json(nullptr));
+    output.line(io::to_json_text(document));
   } else {
     output.write(states_text(states) + same_text(states));
+    if (dtype) {
+      output.line(fmt::format("kept in float32 between operations; transformers returns {}",
+                              audit::dtype_text(*dtype)));
+    }
   }
   return 0;
 }

@@ -4,6 +4,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <sstream>
+
+#include "audit/events.hpp"
 #include "cli/table.hpp"
 
 namespace sightline::cli {
@@ -12,7 +15,8 @@ namespace {
 using audit::CheckpointReport;
 using audit::ModuleNode;
 
-constexpr std::size_t kShownNames = 20;  // of one kind, in text
+constexpr std::size_t kShownNames = 20;    // of one kind, in text
+constexpr std::size_t kTitleColumns = 14;  // what a line is about
 
 std::string_view name_of(DType dtype) { return io::dtype_name(dtype); }
 
@@ -51,7 +55,7 @@ std::string report_text(const Inspected& inspected) {
   const CheckpointReport& report = inspected.report;
   std::string text;
   const auto line = [&](std::string_view title, std::string_view value) {
-    text += fmt::format("{:<14}{}\n", title, value);
+    text += wrapped(fmt::format("{:<{}}{}", title, kTitleColumns, value), 0, kTitleColumns) + "\n";
   };
   line("model", inspected.subject.name);
   line("config", fmt::format("{}, model_type {}", report.config_class, report.model_type));
@@ -64,6 +68,8 @@ std::string report_text(const Inspected& inspected) {
                             grouped(use.tensors), grouped(use.parameters), byte_text(use.bytes)));
     title = "";
   }
+  line("loaded as", fmt::format("{} by transformers; sightline uses weights as they are stored",
+                                audit::dtype_text(report.loaded_as)));
   title = "shards";
   for (const io::ShardInfo& shard : report.shards) {
     line(title, fmt::format("{}: {} tensors, {}", shard.file, grouped(shard.tensors),
@@ -85,7 +91,9 @@ std::string findings_text(const Inspected& inspected) {
   std::string text =
       fmt::format("suspicious    {} found\n", grouped(static_cast<std::int64_t>(findings.size())));
   for (std::size_t i = 0; i < findings.size() && i < kShownNames; ++i) {
-    text += fmt::format("  {}: {}: {}\n", findings[i].file, findings[i].tensor, findings[i].detail);
+    const audit::Finding& found = findings[i];
+    text +=
+        wrapped(fmt::format("  {}: {}: {}", found.file, found.tensor, found.detail), 0, 4) + "\n";
   }
   if (findings.size() > kShownNames)
     text += fmt::format("  and {} more; --json lists all\n", findings.size() - kShownNames);
@@ -148,6 +156,16 @@ std::string tree_text(ModuleNode node, bool full) {
   return audit::torch_text(node, full);
 }
 
+/// Lines of a tree that are too wide go on below, further in than what they contain.
+std::string fitting(const std::string& tree) {
+  constexpr std::size_t kFurther = 4;
+  std::string text;
+  std::istringstream lines(tree);
+  for (std::string line; std::getline(lines, line);)
+    text += wrapped(line, 0, line.find_first_not_of(' ') + kFurther) + "\n";
+  return text;
+}
+
 io::Json strings(const std::vector<std::string>& values) {
   io::Json array = io::Json::array();
   for (const std::string& value : values) array.push(value);
@@ -204,6 +222,7 @@ io::Json report_json(const Inspected& inspected) {
                           {"architectures", strings(report.architectures)},
                           {"processor_class", std::move(processor)},
                           {"dtypes", std::move(dtypes)},
+                          {"loaded_as", audit::dtype_text(report.loaded_as)},
                           {"shards", std::move(shards)},
                           {"tied_head", report.tied_head},
                           {"used", report.used},
@@ -233,7 +252,8 @@ io::Json children_json(const Inspected& inspected) {
 
 std::string inspect_text(const Inspected& inspected, const InspectView& view) {
   const ModuleNode& node = module_of(inspected, view);
-  const std::string tree = tree_text(node, view.full) + "\n" + module_table(node, view.full);
+  const std::string tree =
+      fitting(tree_text(node, view.full)) + "\n" + module_table(node, view.full);
   if (view.module) return tree;
   return report_text(inspected) + findings_text(inspected) + "\n" + children_text(inspected) +
          "\n" + tree;

@@ -20,14 +20,6 @@ using generate::Prompt;
 
 constexpr std::size_t kFirstPositions = 12;
 
-bool all_ok(const std::vector<MergeProof>& proofs) {
-  return std::all_of(proofs.begin(), proofs.end(), [](const MergeProof& proof) {
-    const auto equalities = proof.equalities();
-    return std::all_of(equalities.begin(), equalities.end(),
-                       [](const audit::Equality& equality) { return equality.ok(); });
-  });
-}
-
 /// The picture whose placeholders begin at a run, or nothing.
 const generate::PromptPicture* picture_at(const Prompt& prompt, std::int64_t first) {
   for (const generate::PromptPicture& picture : prompt.pictures) {
@@ -101,7 +93,7 @@ int merge(const TracedQuestion& options, Output& output) {
                             watched.prompt.rope_delta,
                             watched.prompt.tokens() + watched.prompt.rope_delta));
   }
-  return all_ok(proofs) ? kDone : kCheckFailed;
+  return audit::all_ok(proofs) ? kDone : kCheckFailed;
 }
 
 }  // namespace

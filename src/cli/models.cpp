@@ -58,17 +58,19 @@ io::Json member_json(const FamilyMember& member) {
                          {"source", fmt::format("config.json of {}", member.repository)}});
   }
   const ParameterCounts counts = counts_of(member);
-  return io::Json::Object{{"name", member.name},
-                          {"repository", member.repository},
-                          {"model_type", member.is_moe() ? "qwen3_5_moe" : "qwen3_5"},
-                          {"figures", std::move(figure_list)},
-                          {"parameters", io::Json::Object{{"vision", counts.vision},
-                                                          {"language", counts.language},
-                                                          {"head", counts.head},
-                                                          {"mtp", counts.mtp},
-                                                          {"total", counts.total()},
-                                                          {"source", kCounted}}},
-                          {"tensors", counts.tensors}};
+  return io::Json::Object{
+      {"name", member.name},
+      {"repository", member.repository},
+      {"checked", member.checked.empty() ? io::Json(nullptr) : io::Json(member.checked)},
+      {"model_type", member.is_moe() ? "qwen3_5_moe" : "qwen3_5"},
+      {"figures", std::move(figure_list)},
+      {"parameters", io::Json::Object{{"vision", counts.vision},
+                                      {"language", counts.language},
+                                      {"head", counts.head},
+                                      {"mtp", counts.mtp},
+                                      {"total", counts.total()},
+                                      {"source", kCounted}}},
+      {"tensors", counts.tensors}};
 }
 
 std::string language_table() {

@@ -1,30 +1,60 @@
 // `sightline plan`: tokens, memory, work and likely time of a question before it is asked.
 #include <fmt/format.h>
 
+#include <algorithm>
+
+#include "audit/module_tree.hpp"
 #include "audit/plan.hpp"
+#include "audit/plan_prompt.hpp"
 #include "cli/commands.hpp"
 #include "cli/output.hpp"
 #include "cli/subject_options.hpp"
 #include "cli/table.hpp"
+#include "generate/clock.hpp"
+#include "io/file.hpp"
 
 namespace sightline::cli {
 namespace {
 
-constexpr std::int64_t kOtherTokens = 16;  // of the reference's example: a picture and "color?"
+constexpr std::int64_t kQuestionTokens = 2;  // of the reference's example: "color?"
 constexpr double kMostTokens = 262144, kMostThreads = 1024;
+
+constexpr std::int64_t kPiece = 512;  // EngineOptions::prefill_chunk by default
 
 struct PlanOptions {
   ModelOptions model;
+  std::optional<std::string> question, tokenizer;
   std::vector<std::string> images, videos;
-  std::int64_t tokens = kOtherTokens;
+  std::optional<std::int64_t> tokens;
   std::int64_t answer = 128;
   std::int64_t threads = 0;
   std::string isa;
 };
 
-constexpr std::int64_t kPiece = 512;  // EngineOptions::prefill_chunk by default
+struct Planned {
+  audit::Plan plan;
+  audit::PlannedText text;
+};
 
-audit::Plan make_plan(const PlanOptions& options) {
+/// Sizes of products like those of this model, and what one token reads.
+audit::RateShape rate_shape(const model::ModelInfo& info, std::int64_t prompt_tokens) {
+  return {info.hidden_size, std::min(prompt_tokens, kPiece),
+          audit::module_tree(info.report).bytes()};
+}
+
+void check(const PlanOptions& options) {
+  if (options.question && options.tokens)
+    throw Error(Code::usage, "plan: QUESTION and --tokens exclude each other");
+  if (options.tokenizer && !io::is_file(*options.tokenizer + "/tokenizer.json")) {
+    throw Error(Code::file_not_found,
+                fmt::format("--tokenizer: expected a directory with tokenizer.json, found no {}",
+                            *options.tokenizer + "/tokenizer.json"),
+                {{"file", *options.tokenizer + "/tokenizer.json"}});
+  }
+}
+
+Planned make_plan(const PlanOptions& options) {
+  check(options);
   const audit::Subject subject = find_subject(options.model);
   const auto model = subject.declare();
   std::vector<audit::PlannedVisual> visuals;
@@ -32,9 +62,17 @@ audit::Plan make_plan(const PlanOptions& options) {
     visuals.push_back(audit::plan_picture(model->info(), subject, size));
   for (const std::string& size : options.videos)
     visuals.push_back(audit::plan_clip(model->info(), subject, size));
+  Planned planned;
+  planned.text =
+      audit::plan_text(options.tokenizer ? options.tokenizer : subject.directory, visuals,
+                       {options.question, options.tokens.value_or(kQuestionTokens)});
+  const std::int64_t program = generate::peak_memory_bytes();  // before rates take memory
   const audit::MachineRates rates =
-      audit::measure_rates(static_cast<int>(options.threads), options.isa);
-  return audit::make_plan(*model, std::move(visuals), options.tokens, kPiece, rates);
+      audit::measure_rates(static_cast<int>(options.threads), options.isa,
+                           rate_shape(model->info(), planned.text.tokens()));
+  planned.plan = audit::make_plan(*model, std::move(visuals), planned.text.tokens(), kPiece, rates);
+  planned.plan.program_bytes = program;
+  return planned;
 }
 
 std::string seconds_text(double seconds) {
@@ -59,14 +97,18 @@ std::string visual_table(const audit::Plan& plan) {
   return table.text() + "\n";
 }
 
-std::string plan_text(const audit::Plan& plan, const PlanOptions& options) {
+std::string plan_text(const Planned& planned, const PlanOptions& options) {
+  const audit::Plan& plan = planned.plan;
   std::string text = visual_table(plan);
-  text +=
-      fmt::format("prompt    {} tokens: {} visual, {} others\n", grouped(plan.prompt_tokens),
-                  grouped(plan.visual_tokens), grouped(plan.prompt_tokens - plan.visual_tokens));
-  text += fmt::format("memory    {}: weights {}, cache {}, scratch {}\n\n",
-                      byte_text(plan.memory_bytes()), byte_text(plan.weight_bytes),
-                      byte_text(plan.cache_bytes), byte_text(plan.scratch_bytes));
+  text += fmt::format(
+      "prompt    {} tokens: {} visual, {} of the question, {} around them ({})\n",
+      grouped(plan.prompt_tokens), grouped(plan.visual_tokens), grouped(planned.text.question),
+      grouped(planned.text.wrapping),
+      planned.text.exact ? "counted by its tokenizer" : "as the published template, thinking off");
+  text += fmt::format(
+      "memory    {}: weights {}, cache {}, scratch {},\n          pictures {}, program {}\n\n",
+      byte_text(plan.memory_bytes()), byte_text(plan.weight_bytes), byte_text(plan.cache_bytes),
+      byte_text(plan.scratch_bytes), byte_text(plan.picture_bytes), byte_text(plan.program_bytes));
   Table table({{"stage"},
                {"FLOPs", true},
                {"weights read", true},
@@ -85,10 +127,12 @@ std::string plan_text(const audit::Plan& plan, const PlanOptions& options) {
   table.row({fmt::format("all, with {} tokens", options.answer), "", "", "", seconds_text(total)});
   return text + table.text() +
          fmt::format(
-             "\nThis machine, measured: {}FLOP/s of products, {}B/s of weights ({}, {} "
-             "thread{}).\nTimes leave out what is not a product, and other load.\n",
+             "\nThis machine, measured: {}FLOP/s of products, {}B/s of weights, {}B/s of "
+             "activations\n({}, {} thread{}). Weights are taken to be in memory; reading them from "
+             "a disk comes first.\n",
              count_text(plan.rates.flops), count_text(plan.rates.weight_bytes),
-             plan.rates.kernel_set, plan.rates.threads, plan.rates.threads == 1 ? "" : "s");
+             count_text(plan.rates.activation_bytes), plan.rates.kernel_set, plan.rates.threads,
+             plan.rates.threads == 1 ? "" : "s");
 }
 
 io::Json list(std::initializer_list<std::int64_t> values) {
@@ -97,7 +141,8 @@ io::Json list(std::initializer_list<std::int64_t> values) {
   return array;
 }
 
-io::Json plan_json(const audit::Plan& plan) {
+io::Json plan_json(const Planned& planned, const PlanOptions& options) {
+  const audit::Plan& plan = planned.plan;
   io::Json visuals = io::Json::array(), stages = io::Json::array();
   for (const audit::PlannedVisual& v : plan.visuals) {
     visuals.push(io::Json::Object{{"kind", v.video ? "video" : "image"},
@@ -114,17 +159,28 @@ io::Json plan_json(const audit::Plan& plan) {
                                  {"activation_bytes", stage.work.activation_bytes},
                                  {"seconds", stage.seconds}});
   }
+  double total = 0;
+  for (const audit::PlanStage& stage : plan.stages)
+    total += stage.seconds * (stage.name == "step" ? static_cast<double>(options.answer) : 1);
   return io::Json::Object{
       {"visuals", std::move(visuals)},
       {"visual_tokens", plan.visual_tokens},
       {"prompt_tokens", plan.prompt_tokens},
+      {"text", io::Json::Object{{"question", planned.text.question},
+                                {"around", planned.text.wrapping},
+                                {"exact", planned.text.exact}}},
       {"memory", io::Json::Object{{"weights", plan.weight_bytes},
                                   {"cache", plan.cache_bytes},
                                   {"scratch", plan.scratch_bytes},
+                                  {"pictures", plan.picture_bytes},
+                                  {"program", plan.program_bytes},
                                   {"total", plan.memory_bytes()}}},
       {"stages", std::move(stages)},
+      {"answer_tokens", options.answer},
+      {"seconds", total},
       {"rates", io::Json::Object{{"flops_per_second", plan.rates.flops},
                                  {"weight_bytes_per_second", plan.rates.weight_bytes},
+                                 {"activation_bytes_per_second", plan.rates.activation_bytes},
                                  {"threads", plan.rates.threads},
                                  {"kernel_set", plan.rates.kernel_set}}}};
 }
@@ -136,16 +192,21 @@ Command plan_command() {
   Command command("plan", "tokens, memory, work and likely time before a question is asked");
   command.description(
       "Counts what a question takes by walking the model's own code without weights: visual tokens "
-      "by the checkpoint's processor files (or the published limits), memory of weights, cache and "
-      "scratch, operations and bytes of each stage; and estimates the time from this machine's "
-      "rates, measured with the engine's kernels in under a second.");
+      "by the checkpoint's processor files (or the published limits), the text around them by its "
+      "tokenizer and chat template (or the published count), memory, operations and bytes of each "
+      "stage; and estimates the time from this machine's rates, measured with the engine's kernels "
+      "in about a second.");
   add_subject(command, options->model);
-  command.option("--image WxH", options->images, "A picture of this size in pixels.")
+  command
+      .positional("QUESTION", options->question, "The question, to be counted; needs a tokenizer.")
+      .option("--image WxH", options->images, "A picture of this size in pixels.")
       .option("--video FxWxH", options->videos, "A clip of F sampled frames of this size.")
       .option("--tokens N", options->tokens,
-              "Prompt tokens that are no placeholders, wrappers and time stamps included "
-              "(default: 16).",
-              {1, kMostTokens})
+              "Tokens of the question, in place of its text (default: 2). What the template adds "
+              "is counted too.",
+              {0, kMostTokens})
+      .option("--tokenizer DIR", options->tokenizer,
+              "Count with the tokenizer and template of this directory (default: MODEL's).")
       .option("--answer N", options->answer, "Tokens of the answer (default: 128).",
               {0, kMostTokens})
       .option("--threads N", options->threads, "Threads to measure with (default: all).",
@@ -153,11 +214,11 @@ Command plan_command() {
       .option("--isa SET", options->isa, "Kernel set to measure with, see 'sightline version'.");
   add_revision(command, options->model);
   command.example("sightline plan qwen3.5-9b --image 1920x1080 --tokens 200", "one picture")
-      .example("sightline plan demo --image 640x480 --image 320x240 --json", "for programs")
+      .example("sightline plan demo --image 640x480 \"What is this?\" --json", "for programs")
       .action([options](Output& output) {
-        const audit::Plan plan = make_plan(*options);
-        output.write(output.json() ? io::to_json_text(plan_json(plan)) + "\n"
-                                   : plan_text(plan, *options));
+        const Planned planned = make_plan(*options);
+        output.write(output.json() ? io::to_json_text(plan_json(planned, *options)) + "\n"
+                                   : plan_text(planned, *options));
         return 0;
       });
   return command;

@@ -15,24 +15,38 @@ namespace {
 constexpr std::int64_t kOtherTokens = 16;  // of the reference's example: a picture and "color?"
 constexpr double kMostTokens = 262144;
 
+constexpr const char *kModel = "qwen3.5-2b", *kPicture = "64x64";
+
 struct SourceOptions {
   std::string module;
-  ModelOptions model{"qwen3.5-2b", std::nullopt, {}};
-  std::string picture = "64x64";
-  std::int64_t tokens = kOtherTokens;
+  ModelOptions model;  // the revision alone is set by an option
+  std::optional<std::string> subject, picture, trace;
+  std::optional<std::int64_t> tokens;
 };
 
-audit::Walk walk(const SourceOptions& options) {
+std::vector<audit::PlacedCall> walked_calls(SourceOptions options) {
+  options.model.model = options.subject.value_or(kModel);
   const audit::Subject subject = find_subject(options.model);
   const auto model = subject.declare();
   audit::PromptShape prompt;
-  prompt.other_tokens = options.tokens;
+  prompt.other_tokens = options.tokens.value_or(kOtherTokens);
   if (model->info().has_vision) {
     const auto rule = audit::size_rule(model->info(), subject.directory.value_or(""), {});
-    prompt.images.push_back(audit::picture_grid(
-        model->info(), rule, audit::parse_picture_size("--image", options.picture)));
+    const auto size = audit::parse_picture_size("--image", options.picture.value_or(kPicture));
+    prompt.images.push_back(audit::picture_grid(model->info(), rule, size));
   }
-  return audit::walk_whole(*model, prompt, nn::Precision::bf16);
+  return audit::placed_calls(audit::walk_whole(*model, prompt, nn::Precision::bf16).events);
+}
+
+/// The calls of the document, or of a walk.
+std::vector<audit::PlacedCall> calls_of(const SourceOptions& options) {
+  if (!options.trace) return walked_calls(options);
+  if (options.subject || options.picture || options.tokens || options.model.revision) {
+    throw Error(Code::usage,
+                "source: --trace has calls of its own: it cannot be used with --model, --revision, "
+                "--image or --tokens");
+  }
+  return audit::placed_calls(io::read_json_file(*options.trace), *options.trace);
 }
 
 /// "#27", "#29..52 (24)": numbers of the calls that a line made.
@@ -43,9 +57,9 @@ std::string marks(const std::vector<std::int64_t>& calls) {
 }
 
 std::string source_text(const audit::ModuleSource& source) {
-  const audit::Event& event = *source.event;
-  std::string text = fmt::format("call #{}: {}, class {}\n", event.index + 1,
-                                 event.path.empty() ? "(root)" : event.path, event.class_name);
+  const audit::PlacedCall& call = *source.call;
+  std::string text = fmt::format("call #{}: {}, class {}\n", call.number,
+                                 call.path.empty() ? "(root)" : call.path, call.class_name);
   for (const audit::SourceFunction& function : source.functions) {
     std::size_t width = 0;
     for (const audit::SourceLine& line : function.lines)
@@ -75,9 +89,9 @@ io::Json source_json(const audit::ModuleSource& source) {
                                     {"first_line", function.lines.front().number},
                                     {"lines", std::move(lines)}});
   }
-  return io::Json::Object{{"call", source.event->index + 1},
-                          {"path", source.event->path},
-                          {"class", source.event->class_name},
+  return io::Json::Object{{"call", source.call->number},
+                          {"path", source.call->path},
+                          {"class", source.call->class_name},
                           {"functions", std::move(functions)}};
 }
 
@@ -88,15 +102,19 @@ Command source_command() {
   Command command("source", "the engine's own code of a module, beside the calls that it makes");
   command.description(
       "Shows the C++ function behind a module, from the sources that this binary was built from, "
-      "with file and line. Each line that called a module is marked with the number of the call in "
-      "'sightline trace --level all' of the same prompt, found by a walk over the model that the "
-      "configuration declares: so code and trace can be seen to agree.");
+      "with file and line. Each line that called a module is marked with the number of the call: "
+      "of the trace given by --trace, else of a walk over the model that the configuration "
+      "declares, which makes the calls of 'sightline trace --level all' for the same prompt. So "
+      "code and trace can be seen to agree.");
   command
       .positional("PATH_OR_CLASS", options->module,
                   "A module that runs, such as model.visual.merger, or a class such as "
                   "Qwen3_5Attention (its first call).",
                   true)
-      .option("--model MODEL", options->model.model,
+      .option("--trace FILE", options->trace,
+              "Whose calls: a document of 'sightline trace --level all --json', written by this "
+              "build.")
+      .option("--model MODEL", options->subject,
               "Whose calls: a published size or a checkpoint (default: qwen3.5-2b).")
       .option("--image WxH", options->picture, "Size of the picture in pixels (default: 64x64).")
       .option("--tokens N", options->tokens, "Tokens that are no placeholders (default: 16).",
@@ -104,9 +122,10 @@ Command source_command() {
   add_revision(command, options->model);
   command.example("sightline source Qwen3_5Model", "how the two branches are joined")
       .example("sightline source model.visual.blocks.0.attn --model demo", "attention of a block")
+      .example("sightline source Qwen3_5TextModel --trace run.json", "the lines of a run")
       .action([options](Output& output) {
-        const audit::Walk calls = walk(*options);
-        const audit::ModuleSource source = audit::module_source(calls.events, options->module);
+        const std::vector<audit::PlacedCall> calls = calls_of(*options);
+        const audit::ModuleSource source = audit::module_source(calls, options->module);
         output.write(output.json() ? io::to_json_text(source_json(source)) + "\n"
                                    : source_text(source));
         return 0;

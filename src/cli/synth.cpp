@@ -46,7 +46,6 @@ int synth(SynthCommand command, Output& output) {
   settle_arguments(command);
   const audit::Subject subject = subject_of(command);
   command.synth.seed = command.seed.value_or(0);
-  if (!command.synth.tokenizer) command.synth.tokenizer = subject.directory;
   const InterruptScope interrupt([] {});
   const audit::SynthResult result = audit::write_synth(
       subject, *command.out, command.synth, [&](std::int64_t done, std::int64_t all) {

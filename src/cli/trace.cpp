@@ -9,6 +9,7 @@
 #include "audit/picture_grid.hpp"
 #include "audit/trace_report.hpp"
 #include "audit/trace_run.hpp"
+#include "cli/command_line.hpp"
 #include "cli/commands.hpp"
 #include "cli/conversation_options.hpp"
 #include "cli/output.hpp"
@@ -211,7 +212,7 @@ int trace_question(const TraceCommandOptions& options, Output& output) {
                               byte_text(capture->sink.bytes()), *options.save));
     }
   }
-  return 0;
+  return report.sound() ? kDone : kCheckFailed;
 }
 
 void add_trace_options(Command& command, TraceCommandOptions& options) {
@@ -254,7 +255,7 @@ Command trace_command() {
       "belong (four statements, each OK or DIFF), and the first module that made a value that is "
       "not finite. Modules, classes and shapes are those of transformers; watching changes no bit "
       "of the result. A prompt may have at most 2048 tokens. With --json one document "
-      "(docs/trace.md).");
+      "(docs/trace.md). Exit code 0 if all statements hold and all values are finite, else 1.");
   add_subject(command, options->model);
   add_question_options(command, options->question);
   add_trace_options(command, *options);

@@ -204,7 +204,8 @@ std::string calls_text(const TraceReport& report, const TraceView& view) {
   std::getline(table, laid);
   text = laid + "\n" + blanks + "class: input -> output, dtype\n";
   const auto add = [&](const std::string& under) {
-    if (!under.empty()) text += blanks + shortened(under, kHelpColumns - margin) + "\n";
+    constexpr std::size_t kHanging = 2;
+    if (!under.empty()) text += wrapped(blanks + under, 0, margin + kHanging) + "\n";
   };
   for (const Line& line : lines) {
     std::getline(table, laid);

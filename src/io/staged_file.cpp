@@ -20,6 +20,15 @@ StagedFile::StagedFile(const std::string& path) : path_(path) {
   std::error_code failure;
   const std::filesystem::path resolved = std::filesystem::weakly_canonical(path, failure);
   target_ = failure || resolved.empty() ? path : resolved.string();
+  // What stands there may be replaced if it is a file; a device or a pipe would be lost.
+  const std::filesystem::file_status there = std::filesystem::status(target_, failure);
+  if (std::filesystem::exists(there) && !std::filesystem::is_regular_file(there)) {
+    throw Error(
+        Code::file_unwritable,
+        fmt::format("{}: cannot be written: expected a file or a new name, found a {}", path_,
+                    std::filesystem::is_directory(there) ? "directory" : "device or pipe"),
+        {{"file", path_}});
+  }
   static std::atomic<unsigned> counter{0};
   temporary_ = fmt::format("{}.{}-{}.part", target_, ::getpid(), counter.fetch_add(1));
   constexpr mode_t kReadWriteForAll = 0666;  // less the umask, as for every new file

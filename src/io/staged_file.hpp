@@ -10,7 +10,7 @@ namespace sightline::io {
 class StagedFile {
  public:
   /// Creates the temporary neighbour; if `path` is a link, that of the file that it points to.
-  /// Throws Error(file_unwritable).
+  /// Throws Error(file_unwritable), also if something that is no file has this name.
   explicit StagedFile(const std::string& path);
   /// Removes the temporary file unless it has been committed.
   ~StagedFile();

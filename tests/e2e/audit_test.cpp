@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <array>
 #include <csignal>
 #include <filesystem>
 
@@ -118,6 +119,52 @@ TEST(Source, AgreesWithTheTrace) {
     }
   }
   EXPECT_EQ(checked, 4U);
+}
+
+// The same of a run: the document that `trace` wrote decides, if this build wrote it.
+TEST(Source, MarksTheCallsOfAGivenTrace) {
+  const Folder model;
+  write_checkpoint(model);
+  const auto trace = [&](const char* level) {
+    const Finished done =
+        sightline({"trace", model.path(), "-i", data("images/red-64.png"), "-i",
+                   data("images/red-64.png"), "color?", "--level", level, "--json"});
+    EXPECT_EQ(done.code, 0) << done.err;
+    return done.out;
+  };
+  const std::string text = trace("all"), file = model.write("run.json", text);
+  const auto& events = io::parse_json(text, "trace").find("events")->as_array();
+  const Finished done = sightline({"source", "Qwen3_5TextModel", "--trace", file, "--json"});
+  ASSERT_EQ(done.code, 0) << done.err;
+  std::vector<std::string> names;
+  for (const io::Json& function : done.json().find("functions")->as_array()) {
+    for (const io::Json& line : function.find("lines")->as_array()) {
+      for (const io::Json& call : line.find("calls")->as_array()) {
+        const io::Json& event = events[static_cast<std::size_t>(call.as_int() - 1)];
+        EXPECT_EQ(event.find("caller")->find("line")->as_int(), line.find("line")->as_int());
+        names.push_back(event.find("name")->as_string());
+      }
+    }
+  }
+  EXPECT_EQ(std::count_if(names.begin(), names.end(),
+                          [](const std::string& name) {
+                            return name.starts_with("model.language_model.layers.");
+                          }),
+            4);
+  // What cannot be explained is refused: another level, another build, another file, other options.
+  std::string other = text;
+  other.replace(other.find("\"sources_sha256\":\"") + 18, 4, "0000");
+  for (const auto& [name, content, says] :
+       std::vector<std::array<std::string, 3>>{{"stages.json", trace("stages"), "--level all"},
+                                               {"other.json", other, "other sources"},
+                                               {"plain.json", "{}", "--level all"}}) {
+    const Finished wrong =
+        sightline({"source", "Qwen3_5TextModel", "--trace", model.write(name, content)});
+    EXPECT_NE(wrong.code, 0);
+    EXPECT_NE(wrong.err.find(says), std::string::npos) << wrong.err;
+    EXPECT_EQ(std::count(wrong.err.begin(), wrong.err.end(), '\n'), 1) << wrong.err;
+  }
+  EXPECT_EQ(sightline({"source", "Linear", "--trace", file, "--model", "demo"}).code, 2);
 }
 
 class Synth : public testing::Test {

@@ -74,9 +74,9 @@ std::string data(const std::string& name);
 /// Writes a plain picture (8-bit RGB PNG).
 std::string write_picture(const Folder& folder, const std::string& name, std::int64_t width,
                           std::int64_t height);
-/// A small random checkpoint that can be asked: the weights of tests/data/models/dense with a
+/// A small random checkpoint that can be asked: the weights of a model of tests/data/models with a
 /// byte-level tokenizer of 512 ids, the published template and processor files. What it answers
 /// means nothing.
-void write_checkpoint(const Folder& folder);
+void write_checkpoint(const Folder& folder, const std::string& model = "dense");
 
 }  // namespace sightline::e2e

@@ -1,6 +1,8 @@
 // The test checkpoint: random weights of the goldens and a byte-level tokenizer without merges.
 #include <fmt/format.h>
 
+#include <filesystem>
+
 #include "binary.hpp"
 #include "tokenizer/byte_alphabet.hpp"
 
@@ -72,11 +74,13 @@ std::string tokenizer_text() {
 
 }  // namespace
 
-void write_checkpoint(const Folder& folder) {
+void write_checkpoint(const Folder& folder, const std::string& model) {
   static const std::string tokenizer = tokenizer_text();
   folder.write("tokenizer.json", tokenizer);
-  folder.link("models/dense/config.json", "config.json");
-  folder.link("models/dense/model.safetensors", "model.safetensors");
+  for (const auto& entry : std::filesystem::directory_iterator(data("models/" + model))) {
+    const std::string name = entry.path().filename().string();
+    if (entry.is_regular_file()) folder.link("models/" + model + "/" + name, name);
+  }
   folder.link("processor/chat_template.jinja", "chat_template.jinja");
   folder.link("processor/preprocessor_config.json", "preprocessor_config.json");
 }

@@ -8,6 +8,7 @@
 #include <cctype>
 
 #include "audit/subject.hpp"
+#include "audit/text_width.hpp"
 
 namespace sightline::audit {
 namespace {
@@ -39,6 +40,13 @@ TEST(Graph, HasTheBoxesEdgesAndLabelsOfTheReference) {
   EXPECT_EQ(labelled, (std::vector<std::string>{
                           "model_visual_merger image_embeds insertion",
                           "model_language_model_embed_tokens text inputs_embeds insertion"}));
+}
+
+// Text is measured by the widest face that pages are likely to have.
+TEST(Graph, TextWidthsAreThoseOfTheFace) {
+  EXPECT_DOUBLE_EQ(text_width("MW i", false), 0.86 + 0.99 + 0.32 + 0.28);
+  EXPECT_DOUBLE_EQ(text_width("MW i", true), 1.00 + 1.10 + 0.35 + 0.34);
+  EXPECT_DOUBLE_EQ(text_width("\xc3\x97\xe7\xba\xa2", false), 2.0);  // a sign and an ideograph
 }
 
 TEST(Graph, WithoutAPictureTheTextRowGoesOn) {

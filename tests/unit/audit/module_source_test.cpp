@@ -41,8 +41,9 @@ Events events_of(const char* name) {
 
 TEST(ModuleSource, MarksTheCallsOfTheMerger) {
   const Events events = events_of("qwen3.5-0.8b");
-  const ModuleSource source = module_source(events, "model.visual.merger");
-  EXPECT_EQ(source.event->class_name, "Qwen3_5VisionPatchMerger");
+  const std::vector<PlacedCall> calls = placed_calls(events);
+  const ModuleSource source = module_source(calls, "model.visual.merger");
+  EXPECT_EQ(source.call->class_name, "Qwen3_5VisionPatchMerger");
   ASSERT_EQ(source.functions.size(), 1U);
   EXPECT_EQ(source.functions[0].file, "src/nn/vision_block.cpp");
   EXPECT_NE(source.functions[0].lines[0].text.find("PatchMerger::operator()"),
@@ -62,13 +63,13 @@ TEST(ModuleSource, MarksTheCallsOfTheMerger) {
 
 // Every call of a walk has its line marked in the source of the module that made it.
 TEST(ModuleSource, EveryCallIsOnALine) {
-  const Events events = events_of("qwen3.5-0.8b");
+  const std::vector<PlacedCall> calls = placed_calls(events_of("qwen3.5-0.8b"));
   std::set<std::string> seen;
-  for (const Event& module : events) {
+  for (const PlacedCall& module : calls) {
     if (module.operation || module.path.empty() || !seen.insert(module.class_name).second) continue;
-    const ModuleSource source = module_source(events, module.path);
+    const ModuleSource source = module_source(calls, module.path);
     std::size_t expected = 0, marked = 0;
-    for (const Event& event : events) expected += event.parent == source.event->index ? 1 : 0;
+    for (const PlacedCall& call : calls) expected += call.parent == source.call->number ? 1 : 0;
     for (const SourceFunction& function : source.functions) {
       for (const SourceLine& line : function.lines) marked += line.calls.size();
     }
@@ -78,9 +79,9 @@ TEST(ModuleSource, EveryCallIsOnALine) {
 }
 
 TEST(ModuleSource, AnUnknownNameListsTheClasses) {
-  const Events events = events_of("qwen3.5-0.8b");
+  const std::vector<PlacedCall> calls = placed_calls(events_of("qwen3.5-0.8b"));
   try {
-    module_source(events, "Qwen3_5Nothing");
+    module_source(calls, "Qwen3_5Nothing");
     FAIL();
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), Code::invalid_option);

@@ -6,6 +6,7 @@
 
 #include <chrono>
 
+#include "audit/plan_prompt.hpp"
 #include "sightline/error.hpp"
 
 namespace sightline::audit {
@@ -20,7 +21,7 @@ class Planned : public ::testing::Test {
     return plan_clip(model_->info(), subject_, size);
   }
   [[nodiscard]] Plan plan(std::vector<PlannedVisual> visuals, std::int64_t others) const {
-    const MachineRates rates{1e9, 1e8, 1, "made up"};
+    const MachineRates rates{1e9, 1e8, 1e10, 1, "made up"};
     return make_plan(*model_, std::move(visuals), others, 512, rates);
   }
 
@@ -43,7 +44,12 @@ TEST_F(Planned, TheReferencesQuestion) {
   // A step reads every weight of the language model once, the embeddings as the head.
   EXPECT_NEAR(static_cast<double>(plan.stages[2].work.weight_bytes), 2.0 * 1'881'825'088, 2e7);
   EXPECT_DOUBLE_EQ(plan.stages[2].seconds,
-                   static_cast<double>(plan.stages[2].work.weight_bytes) / 1e8);
+                   static_cast<double>(plan.stages[2].work.weight_bytes) / 1e8 +
+                       static_cast<double>(plan.stages[2].work.activation_bytes) / 1e10);
+  // 64x64 and 256x256 pixels of three bytes, 256 patches of 1536 float32.
+  EXPECT_EQ(plan.picture_bytes, 3 * (64 * 64 + 256 * 256) + 256 * 1536 * 4);
+  EXPECT_EQ(plan.memory_bytes(),
+            plan.weight_bytes + plan.cache_bytes + plan.scratch_bytes + plan.picture_bytes);
 }
 
 // Specification 3.2, the table of clips: tokens per group x groups.
@@ -65,6 +71,25 @@ TEST_F(Planned, ClipsFollowTheVideoProcessor) {
   EXPECT_EQ(plan({clip("4x64x64"), picture("64x64")}, 10).prompt_tokens, 8 + 64 + 10);
 }
 
+// Specification 4.5 and 3.4: 16 tokens beside a picture with "color?" (two tokens); a clip has its
+// own marks, and for each group a stamp (6 tokens, 7 from ten seconds on) and two marks.
+TEST_F(Planned, TextIsCountedAsTheTemplateWritesIt) {
+  const std::string published = std::string(SIGHTLINE_TEST_DATA) + "/processor";
+  const std::vector<PlannedVisual> visuals{picture("64x64"), clip("22x64x64")};
+  const std::int64_t stamps = 10 * 6 + 7 + 11 * 2;
+  const PlannedText guessed = plan_text(std::nullopt, visuals, {std::nullopt, 2});
+  EXPECT_FALSE(guessed.exact);
+  EXPECT_EQ(guessed.tokens(), 16 + 2 + stamps);
+  const PlannedText exact = plan_text(published, visuals, {"color?", 0});
+  EXPECT_TRUE(exact.exact);
+  EXPECT_EQ(exact.question, 2);
+  EXPECT_EQ(exact.tokens(), guessed.tokens());
+  EXPECT_EQ(plan_text(published, {visuals[0]}, {"color?", 0}).tokens(), 16);
+  EXPECT_EQ(plan_text(published, {}, {"color?", 0}).tokens(), 14);
+  EXPECT_EQ(plan_text(published, {}, {std::nullopt, 5}).tokens(), 17);
+  EXPECT_THROW((void)plan_text(std::nullopt, visuals, {"color?", 0}), Error);
+}
+
 TEST_F(Planned, WrongSizesAreRefused) {
   for (const char* size : {"1x64x64", "64x64", "x64x64", "4x64", "9999999999x64x64", "axbxc"})
     EXPECT_THROW((void)clip(size), Error) << size;
@@ -79,6 +104,7 @@ TEST(MachineRates, AreMeasuredBriefly) {
   const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
   EXPECT_GT(rates.flops, 1e8);
   EXPECT_GT(rates.weight_bytes, 1e7);
+  EXPECT_GT(rates.activation_bytes, 1e7);
   EXPECT_EQ(rates.threads, 1);
   EXPECT_LT(taken.count(), 10);  // under a second on an idle machine
 }
