@@ -213,7 +213,8 @@ std::string lane_text(const GraphEdge& edge, double lane, const Box& from, const
   return arrow(fmt::format("M{:.1f} {:.1f}V{:.1f}H{:.1f}V{:.1f}", x, from.y + from.height, lane,
                            end, to.y - 4),
                end, to.y, "down") +
-         text_at(end > x ? x + half : x - half, lane - kLift, kLabelSize, "ink", false, edge.label);
+         text_at(end > x ? end - half : x - half, lane - kLift, kLabelSize, "ink", false,
+                 edge.label);
 }
 
 /// Straight inside a row, by its lane if it has one, else round a corner into the insertion.

@@ -76,19 +76,18 @@ class Bench {
     return x;
   }
 
-  /// Seconds of one run: the best part of several, since others may use the machine too.
+  /// Seconds of one run on average, with whatever else the machine has to do.
   template <class F>
   static double repeated(const F& run) {
     const Clock::time_point start = Clock::now();
-    double best = 0, seconds = 0;
+    std::int64_t times = 0;
+    double seconds = 0;
     while (seconds < kSeconds) {
-      const Clock::time_point begin = Clock::now();
       run();
-      const double one = std::chrono::duration<double>(Clock::now() - begin).count();
-      best = best == 0 ? one : std::min(best, one);
+      ++times;
       seconds = std::chrono::duration<double>(Clock::now() - start).count();
     }
-    return best;
+    return seconds / static_cast<double>(times);
   }
 
   double product(std::int64_t rows, std::int64_t outs) {

@@ -101,7 +101,7 @@ std::string plan_text(const Planned& planned, const PlanOptions& options) {
   const audit::Plan& plan = planned.plan;
   std::string text = visual_table(plan);
   text += fmt::format(
-      "prompt    {} tokens: {} visual, {} of the question, {} around them ({})\n",
+      "prompt    {} tokens: {} visual, {} of the question, {} around them,\n          {}\n",
       grouped(plan.prompt_tokens), grouped(plan.visual_tokens), grouped(planned.text.question),
       grouped(planned.text.wrapping),
       planned.text.exact ? "counted by its tokenizer" : "as the published template, thinking off");

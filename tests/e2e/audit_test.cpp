@@ -133,11 +133,13 @@ TEST(Source, MarksTheCallsOfAGivenTrace) {
     return done.out;
   };
   const std::string text = trace("all"), file = model.write("run.json", text);
-  const auto& events = io::parse_json(text, "trace").find("events")->as_array();
+  const io::Json document = io::parse_json(text, "trace");
+  const auto& events = document.find("events")->as_array();
   const Finished done = sightline({"source", "Qwen3_5TextModel", "--trace", file, "--json"});
   ASSERT_EQ(done.code, 0) << done.err;
   std::vector<std::string> names;
-  for (const io::Json& function : done.json().find("functions")->as_array()) {
+  const io::Json source = done.json();
+  for (const io::Json& function : source.find("functions")->as_array()) {
     for (const io::Json& line : function.find("lines")->as_array()) {
       for (const io::Json& call : line.find("calls")->as_array()) {
         const io::Json& event = events[static_cast<std::size_t>(call.as_int() - 1)];
