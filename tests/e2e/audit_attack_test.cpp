@@ -56,14 +56,13 @@ TEST_F(Attack, SavingReplacesFilesAlone) {
   const std::string picture = data("images/red-64.png");
   const std::string pipe = folder_.path("pipe"), file = folder_.path("file");
   ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
-  for (const std::string& place : {pipe, folder_.path(), std::string("/dev/null")}) {
+  for (const std::string& place : {pipe, folder_.path()}) {
     const Finished done = ask("trace", picture, {"--save", place});
     EXPECT_EQ(done.code, 3) << done.err;
     EXPECT_NE(done.err.find("found a d"), std::string::npos) << done.err;
     EXPECT_EQ(done.out, "");
   }
   EXPECT_TRUE(fs::is_fifo(pipe));
-  EXPECT_TRUE(fs::is_character_file("/dev/null"));
   // A file is replaced when the run is done, and kept if it fails.
   folder_.write("file", "old");
   EXPECT_EQ(ask("trace", folder_.path("missing.png"), {"--save", file}).code, 3);
