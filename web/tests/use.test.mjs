@@ -67,6 +67,22 @@ test('the language keeps inputs and place; going back restores them', async () =
   await page.context().close();
 });
 
+test('the Tab key reaches everything in reading order, and one sees where it is', async () => {
+  const page = await site.open('en/calculator/');
+  const seen = [];
+  for (let i = 0; i < 14; ++i) {
+    await page.keyboard.press('Tab');
+    seen.push(await page.evaluate(() => {
+      const { id, className, tagName } = document.activeElement;
+      const outlined = getComputedStyle(document.activeElement).outlineStyle !== 'none';
+      return `${id || className || tagName}${outlined ? '' : ' without a frame'}`;
+    }));
+  }
+  assert.deepEqual(seen.slice(0, 9), ['skip', 'brand', 'language', 'theme', 'field-m', 'field-mode', 'field-h', 'field-w', 'field-vs']);
+  assert.deepEqual(seen.filter((name) => name.endsWith('frame')), []);
+  await page.context().close();
+});
+
 test('stations: arrows, Home and End; the address opens one', async () => {
   const page = await site.open('en/guide/#station-merger');
   assert.equal(await page.locator('[role="tab"][aria-selected="true"]').getAttribute('id'), 'tab-merger');

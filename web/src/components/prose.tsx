@@ -42,7 +42,7 @@ export function Sources({ refs }: { refs: ReferenceId[] }) {
 export function P({ k, kind, refs = [] }: { k: string; kind: Evidence; refs?: ReferenceId[] }) {
   const text = use_article();
   return (
-    <div class="block" id={k} data-kind={kind} data-refs={refs.join(' ')}>
+    <div class="block" id={`say-${k}`} data-kind={kind} data-refs={refs.join(' ')}>
       <p><Inline text={text(k)} /></p>
       <p class="evidence"><Badge kind={kind} /><Sources refs={refs} /></p>
     </div>

@@ -60,7 +60,7 @@ export const kLabsEn = {
   trace_stage: 'part', trace_module: 'module', trace_shape: 'output', trace_ms: 'ms', trace_gflop: 'GFLOP', trace_share: 'share',
   trace_in: 'receives', trace_out: 'returns', trace_params: '{n} parameters',
   trace_histogram: 'Histogram of the values', trace_histogram_text: 'Values from {min} to {max}, in 64 equal parts.',
-  trace_norms: 'Norm of each row, laid over the picture', trace_norms_text: 'Length of each row at its place in the picture ({h} × {w}); darker is longer. It says how large a vector is, not what it means.',
+  trace_norms: 'Norm of each row, laid over the picture', trace_norms_text: 'Length of each row at its place in the picture ({h} × {w}); the stronger the colour, the longer. It says how large a vector is, not what it means.',
   trace_strip: 'The prompt', trace_strip_text: 'Each token with its index and its position (T, H, W); the answer goes on with index plus {delta}.',
   trace_proof: 'Merge proof',
   stage_model: 'whole', stage_vision: 'vision', stage_merge: 'insertion', stage_text: 'text', stage_head: 'head',

@@ -95,7 +95,7 @@ export const kLabsZh: Record<keyof typeof kLabsEn, string> = {
   trace_histogram: '数值直方图',
   trace_histogram_text: '数值从 {min} 到 {max}，等分为 64 段。',
   trace_norms: '各行的长度，铺在图上',
-  trace_norms_text: '每行向量的长度，放在它对应的图上位置（{h} × {w}），越深越长。它只说明向量有多大，不说明含义。',
+  trace_norms_text: '每行向量的长度，放在它对应的图上位置（{h} × {w}），颜色越浓越长。它只说明向量有多大，不说明含义。',
   trace_strip: '提示',
   trace_strip_text: '每个 token 附序号与位置 (T, H, W)；回答从序号加 {delta} 的位置接着数。',
   trace_proof: '合并证明',

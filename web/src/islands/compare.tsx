@@ -22,7 +22,7 @@ export function Compare() {
     <section class="lab" aria-label={t('title_compare')}>
       <div class="two">{field('h')}{field('w')}</div>
       <div class="scroll" role="region" aria-label={t('compare_table')} tabIndex={0}>
-        <table id="compare">
+        <table id="compare-table">
           <caption>{t('compare_table')}</caption>
           <thead><tr><th scope="col">{t('result_row')}</th>{kRoutes.map((id) => <th scope="col" class="number">{id}</th>)}</tr></thead>
           <tbody>

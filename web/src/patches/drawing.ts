@@ -5,6 +5,7 @@ import { order_place, type Order } from './order';
 /** Size of the built-in picture. */
 export const kSample = { width: 300, height: 200 };
 const kLongest = 1280; // pixels of the canvas's longer side
+const kEnlarged = 3; // small pictures are shown larger, so that patches can be pointed at
 const kTrail = 48; // steps of the way that stay visible
 const kFinest = 7; // narrower patches are not outlined, only blocks
 
@@ -56,7 +57,7 @@ function trail(context: CanvasRenderingContext2D, calc: Calc, rows: Rows, order:
   }
 }
 
-const scale_of = (rows: Rows) => Math.min(1, kLongest / Math.max(rows.resized_height, rows.resized_width));
+const scale_of = (rows: Rows) => Math.min(kEnlarged, kLongest / Math.max(rows.resized_height, rows.resized_width));
 
 /** The picture at the size of the canvas, drawn once however often the mark moves. */
 export function scaled_copy(rows: Rows, draw: (context: CanvasRenderingContext2D, width: number, height: number) => void): HTMLCanvasElement {
