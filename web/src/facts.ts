@@ -1,7 +1,7 @@
 // The figures that texts may name: "{red:visual_tokens}". All of them are asked from the engine when a page is written.
 import type { Calc, Rows } from './calc';
 import { kEngine } from './engine_data';
-import { number_text, shape_text } from './lang';
+import { number_text, shape_text, type Lang } from './lang';
 
 type Value = string | number | undefined;
 
@@ -64,7 +64,7 @@ function shapes_of(calc: Calc): Record<string, string | number> {
 }
 
 /** Looks a name up; nothing if it is unknown. */
-export function make_facts(calc: Calc): (name: string) => Value {
+export function make_facts(calc: Calc, lang: Lang): (name: string) => Value {
   const groups: Record<string, object> = {
     c: calc.table.constants, minute: minute_of(calc), row17: row_of(calc), pos: positions_of(calc), proof: kEngine.traces.red.proof ?? {},
     ...Object.fromEntries(Object.entries(kCases).map(([name, fields]) => [name, rows_of(calc, fields)])),
@@ -75,7 +75,7 @@ export function make_facts(calc: Calc): (name: string) => Value {
     if (key === undefined) return shapes[group];
     if (group === 'm') {
       const value = calc.model(key)?.[field as 'patch'] as number | number[] | undefined;
-      return Array.isArray(value) ? value.map((entry) => number_text(entry)).join(', ') : value;
+      return Array.isArray(value) ? value.map((entry) => number_text(entry)).join(lang === 'zh' ? '、' : ', ') : value;
     }
     if (group === 'param') return kEngine.models.find((model) => model.name === key)?.parameters[field as 'total'];
     return (groups[group] as Record<string, Value> | undefined)?.[key];

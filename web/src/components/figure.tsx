@@ -35,7 +35,7 @@ export function DataTable({ table, caption, names = false }: { table: Table; cap
 }
 
 export function Figure({ id, title, description, width, height, table, children }: FigureProps) {
-  const { t } = use_page();
+  const { t, lang } = use_page();
   return (
     <figure id={`fig-${id}`}>
       <div class="drawing" role="region" aria-label={title} tabIndex={0}>
@@ -45,7 +45,7 @@ export function Figure({ id, title, description, width, height, table, children 
           {children}
         </svg>
       </div>
-      <figcaption><strong>{title}.</strong> {description}</figcaption>
+      <figcaption><strong>{title}{lang === 'zh' ? '。' : '. '}</strong>{description}</figcaption>
       <p class="actions"><button type="button" class="needs-script" data-zoom={`fig-${id}`} data-close={t('figure_close')}>{t('figure_zoom')}</button></p>
       <details class="twin">
         <summary>{t('figure_table')}</summary>

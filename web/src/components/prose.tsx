@@ -1,7 +1,7 @@
 // Articles: headings, paragraphs that each carry one badge of evidence with their sources, formulas, code.
 import { createContext } from 'preact';
 import { useContext } from 'preact/hooks';
-import { kReferences, type ReferenceId } from '../content/references';
+import { kReferences, title_of, type Reference, type ReferenceId } from '../content/references';
 import type { UiKey } from '../content/ui.en';
 import { fill } from '../lang';
 import { use_page } from '../page_context';
@@ -28,12 +28,12 @@ export function Badge({ kind }: { kind: Evidence }) {
 }
 
 export function Sources({ refs }: { refs: ReferenceId[] }) {
-  const { to } = use_page();
+  const { to, lang } = use_page();
   return (
     <>
       {refs.map((id) => {
-        const { title, lines } = kReferences[id];
-        return <a href={to('references', `ref-${id}`)}>{title}{lines && ` : ${lines}`}</a>;
+        const entry: Reference = kReferences[id];
+        return <a href={to('references', `ref-${id}`)}>{title_of(entry, lang)}{entry.lines && `:${entry.lines}`}</a>;
       })}
     </>
   );

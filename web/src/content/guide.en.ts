@@ -28,6 +28,10 @@ export const kGuideEn = {
   station_training: 'Training of this part: read in code as it stands; how it was trained is not disclosed.',
   station_more: 'The long version',
 
+  code_neighbours: 'four neighbours side by side',
+  code_qwen3_vl: 'Qwen3-VL, inside the language model',
+  code_qwen3_5: 'Qwen3.5: the same loop without the line of the image rows',
+
   h_encoder: 'From pixels to vectors',
   encoder_patch: 'The processor scales the picture and cuts it into patches of {c:unit} × {c:unit} pixels. A patch also spans two moments in time, so a row of `pixel_values` holds {row_values} numbers: three colours, two moments, {c:unit} × {c:unit} pixels.',
   encoder_still: 'A still picture has one moment only. It is laid down twice to fill the patch and gives one temporal group, not two; the copy brings no motion.',

@@ -1,6 +1,15 @@
 // 正文（中文）。花括号里是引擎给出的数字（facts.ts）；键与英文文件一致。
 import type { GuideKey } from './guide.en';
 
+/** 引擎表中“空间操作”一栏的中文说法。 */
+export const kOperationsZh: Record<string, string> = {
+  '2x2 concat + MLP': '2×2 拼接 + MLP',
+  '2x2 concat + MLP, and 3 deepstack mergers': '2×2 拼接 + MLP，另有 3 个 DeepStack 合并器',
+  '3x3 average pool, x sqrt(width), linear': '3×3 平均池化，乘 √宽度，线性',
+  '3x3 average pool, x sqrt(width), standardise, linear': '3×3 平均池化，乘 √宽度，标准化，线性',
+  'dense 6912 -> 3840 + factorised positions': '线性 6912 → 3840，加可分解的位置',
+};
+
 export const kGuideZh: Record<GuideKey, string> = {
   lead: '从图片文件到回答的第一个字，一张图要换五次形态。本页跟着它走完 Qwen3.5 的全程，每一步都交代依据从何而来，也标出证据撑不起的结论。',
 
@@ -28,6 +37,10 @@ export const kGuideZh: Record<GuideKey, string> = {
   station_difference_text: 'Qwen3-VL 还会从三个较早的块取出特征，加到语言模型内部的图像行上，这就是 DeepStack。Qwen3.5 只交出合并器的输出。',
   station_training: '训练情况：这里只是静态地读代码；这一部分怎么训练的，没有披露。',
   station_more: '看详细一节',
+
+  code_neighbours: '四个相邻的并排',
+  code_qwen3_vl: 'Qwen3-VL，在语言模型内部',
+  code_qwen3_5: 'Qwen3.5：同样的循环，少了图像行那一句',
 
   h_encoder: '从像素到向量',
   encoder_patch: '处理器先缩放图片，再切成 {c:unit} × {c:unit} 像素的图块。一个图块还跨两个时刻，所以 `pixel_values` 的一行有 {row_values} 个数：三个颜色通道、两个时刻、{c:unit} × {c:unit} 个像素。',

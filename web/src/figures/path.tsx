@@ -3,7 +3,7 @@ import { Arrow, Box, Figure } from '../components/figure';
 import { kEngine } from '../engine_data';
 import { use_page } from '../page_context';
 import type { FigureKey } from '../content/figures.en';
-import { use_words } from './words';
+import { use_graph_words, use_words } from './words';
 
 const kBox = { width: 206, height: 84, gap: 30, left: 8, top: 10, row: 122 };
 
@@ -33,7 +33,9 @@ function way(a: { x: number; y: number; row: number }, b: { x: number; y: number
 
 export function FlowFigure() {
   const w = use_words();
-  const { nodes, edges } = kEngine.graph;
+  const say = use_graph_words();
+  const { edges } = kEngine.graph;
+  const nodes = kEngine.graph.nodes.map((node) => ({ ...node, title: say(node.title), lines: node.lines.map(say) }));
   const at = places();
   const width = Math.max(...[...at.values()].map(({ x }) => x)) + kBox.width + kBox.gap;
   const title_of = (id: string) => nodes.find((node) => node.id === id)?.title ?? id;

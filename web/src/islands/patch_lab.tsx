@@ -2,7 +2,7 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { Rows } from '../calc';
 import { Field } from '../calculator/fields';
-import { draw_lab, draw_sample, kSample, scaled_copy } from '../patches/drawing';
+import { canvas_size, draw_lab, draw_sample, kSample, scaled_copy } from '../patches/drawing';
 import { order_place, patch_facts, type Order } from '../patches/order';
 import { use_page } from '../page_context';
 
@@ -70,7 +70,7 @@ function Grid({ picture, rows, at, order, step, move }: GridProps) {
   const canvas = useRef<HTMLCanvasElement>(null);
   const mark = useRef<HTMLDivElement>(null);
   const scaled = useMemo(() => (typeof document === 'undefined' ? null : scaled_copy(rows, picture.draw)), [picture]);
-  const { grid_rows, grid_cols, resized_width, resized_height } = rows;
+  const { grid_rows, grid_cols } = rows;
   useEffect(() => {
     if (canvas.current && scaled) draw_lab(canvas.current, calc, scaled, rows, at, order, step);
     if (!mark.current) return;
@@ -96,7 +96,7 @@ function Grid({ picture, rows, at, order, step, move }: GridProps) {
   };
   return (
     <div class="patches">
-      <canvas ref={canvas} width={resized_width} height={resized_height} onPointerMove={point} onPointerDown={point} aria-hidden="true" />
+      <canvas ref={canvas} {...canvas_size(rows)} onPointerMove={point} onPointerDown={point} aria-hidden="true" />
       <div role="grid" aria-label={t('lab_grid')} aria-rowcount={grid_rows} aria-colcount={grid_cols} onKeyDown={key}>
         <div role="row" aria-rowindex={at.y + 1}>
           <div role="gridcell" class="patch-mark" ref={mark} tabIndex={0} aria-colindex={at.x + 1} aria-label={t('lab_cell', { y: at.y, x: at.x })} />

@@ -6,7 +6,7 @@ import { Article, Code, Contents, Formula, H2, Lead, P, Plain, use_article } fro
 import { AxesFigure, HybridFigure, LadderFigure, PairsFigure, RoutesFigure } from '../figures/overview';
 import { FlowFigure, GroupingFigure, InsertionFigure } from '../figures/path';
 import { kGuideEn, type GuideKey } from '../content/guide.en';
-import { kGuideZh } from '../content/guide.zh';
+import { kGuideZh, kOperationsZh } from '../content/guide.zh';
 import { make_facts } from '../facts';
 import { Calculator } from '../islands/calculator';
 import { Stepper, type Station } from '../islands/stepper';
@@ -25,15 +25,15 @@ x = x + interpolate(position_table, grid)
 for block in blocks:
     x = x + attention(norm(x), angles)
     x = x + mlp(norm(x))`;
-const kMergerCode = `y = norm(x)                        # [P, E]
-y = y.view(P // 4, 4 * E)          # four neighbours side by side
+const merger_code = (text: (key: string) => string) => `y = norm(x)                        # [P, E]
+y = y.view(P // 4, 4 * E)          # ${text('code_neighbours')}
 v = linear2(gelu(linear1(y)))      # [P/4, H]
 h[image_rows] = v                  # masked_scatter`;
-const kDifferenceCode = `# Qwen3-VL, inside the language model
+const difference_code = (text: (key: string) => string) => `# ${text('code_qwen3_vl')}
 for i, layer in enumerate(layers):
     h = layer(h)
     if i < 3: h[image_rows] += deepstack[i]
-# Qwen3.5: the same loop without the third line`;
+# ${text('code_qwen3_5')}`;
 
 function Stations() {
   const text = use_article();
@@ -44,17 +44,17 @@ function Stations() {
   const data = {
     label: text('h_stations'),
     stations: [
-      station('encoder', kEncoderCode, 'encoder', text('formula_encoder')), station('merger', kMergerCode, 'merger', text('formula_merger')),
-      station('difference', kDifferenceCode, 'deepstack'),
+      station('encoder', kEncoderCode, 'encoder', text('formula_encoder')), station('merger', merger_code(text), 'merger', text('formula_merger')),
+      station('difference', difference_code(text), 'deepstack'),
     ],
   };
   return <Island name="stepper" data={data}><Stepper {...data} /></Island>;
 }
 
 export function ConfigurationTable() {
-  const { calc, t } = use_page();
+  const { calc, t, lang } = use_page();
   const rows = calc.table.models.map((model) => [
-    model.id, `${model.patch} × ${model.patch}`, model.vision_depth ? `${model.vision_depth} / ${model.vision_width}` : '—', model.operation,
+    model.id, `${model.patch} × ${model.patch}`, model.vision_depth ? `${model.vision_depth} / ${model.vision_width}` : '—', lang === 'zh' ? kOperationsZh[model.operation] ?? model.operation : model.operation,
     model.language_width, model.deepstack.join(', ') || '—',
   ]);
   const head = [t('field_m'), t('table_patch'), t('table_blocks'), t('table_operation'), t('table_width'), t('table_deepstack')];
@@ -86,12 +86,13 @@ function Encoder() {
 }
 
 function MergerAndPositions() {
+  const text = use_article();
   return (
     <>
       <H2 k="h_merger" />
       <P k="merger_order" kind="code" refs={['merger']} />
       <Formula k="formula_merger" />
-      <Code>{kMergerCode}</Code>
+      <Code>{merger_code(text)}</Code>
       <P k="merger_concat" kind="limit" refs={['merger']} />
       <P k="merger_insert" kind="code" refs={['insertion']} />
       <InsertionFigure />
@@ -107,6 +108,7 @@ function MergerAndPositions() {
 }
 
 function Rest() {
+  const text = use_article();
   return (
     <>
       <H2 k="h_deepstack" />
@@ -114,7 +116,7 @@ function Rest() {
       <RoutesFigure />
       <P k="deepstack_config" kind="config" refs={['config']} />
       <P k="deepstack_code" kind="code" refs={['vision', 'model']} />
-      <Code>{kDifferenceCode}</Code>
+      <Code>{difference_code(text)}</Code>
       <P k="deepstack_limit" kind="limit" refs={['deepstack']} />
       <H2 k="h_calculator" />
       <Plain k="calculator_note" />
@@ -170,5 +172,5 @@ function Body() {
 
 export function GuidePage() {
   const { lang, calc } = use_page();
-  return <Article.Provider value={{ text: kGuideTexts[lang], facts: make_facts(calc) }}><Body /></Article.Provider>;
+  return <Article.Provider value={{ text: kGuideTexts[lang], facts: make_facts(calc, lang) }}><Body /></Article.Provider>;
 }

@@ -3,7 +3,7 @@ import { Article, Badge, H2, Lead, P, Plain, use_article, type Evidence } from '
 import { Inline } from '../components/inline';
 import { AxesFigure, LadderFigure, RoutesFigure } from '../figures/overview';
 import { FlowFigure, GroupingFigure, InsertionFigure } from '../figures/path';
-import { kReferences, type Reference } from '../content/references';
+import { kReferences, title_of, type Reference } from '../content/references';
 import { kShortEn, type ShortKey } from '../content/short.en';
 import { kShortZh } from '../content/short.zh';
 import type { UiKey } from '../content/ui.en';
@@ -19,7 +19,7 @@ const kGoldenCases = 122; // tests/golden.test.mjs counts them
 export function short_page(Body: () => preact.JSX.Element) {
   return function ShortPage() {
     const { lang, calc } = use_page();
-    const facts = make_facts(calc);
+    const facts = make_facts(calc, lang);
     const own: Record<string, number> = { golden: kGoldenCases, shapes_events: kEngine.traces.shapes.events.length };
     return <Article.Provider value={{ text: kShortTexts[lang], facts: (name) => own[name] ?? facts(name) }}><Body /></Article.Provider>;
   };
@@ -94,7 +94,7 @@ export const DeepstackPage = short_page(() => {
 });
 
 export const ReferencesPage = short_page(() => {
-  const { t } = use_page();
+  const { t, lang } = use_page();
   const text = use_article();
   const head = ['ref_id', 'ref_title', 'ref_where', 'ref_revision', 'ref_checked'];
   return (
@@ -108,7 +108,7 @@ export const ReferencesPage = short_page(() => {
             {Object.entries(kReferences).map(([id, entry]: [string, Reference]) => (
               <tr id={`ref-${id}`}>
                 <th scope="row"><code>{id}</code></th>
-                <td>{entry.title}</td>
+                <td>{title_of(entry, lang)}</td>
                 <td>{entry.repository}: <code>{entry.path}{entry.lines && `:${entry.lines}`}</code></td>
                 <td>{entry.revision}</td>
                 <td class="number">{entry.checked}</td>

@@ -59,11 +59,15 @@ function trail(context: CanvasRenderingContext2D, calc: Calc, rows: Rows, order:
 
 const scale_of = (rows: Rows) => Math.min(kEnlarged, kLongest / Math.max(rows.resized_height, rows.resized_width));
 
+/** Size of the canvas; the finished HTML has it already, so that nothing moves. */
+export const canvas_size = (rows: Rows) => ({
+  width: Math.round(rows.resized_width * scale_of(rows)), height: Math.round(rows.resized_height * scale_of(rows)),
+});
+
 /** The picture at the size of the canvas, drawn once however often the mark moves. */
 export function scaled_copy(rows: Rows, draw: (context: CanvasRenderingContext2D, width: number, height: number) => void): HTMLCanvasElement {
   const copy = document.createElement('canvas');
-  copy.width = Math.round(rows.resized_width * scale_of(rows));
-  copy.height = Math.round(rows.resized_height * scale_of(rows));
+  Object.assign(copy, canvas_size(rows));
   draw(copy.getContext('2d')!, copy.width, copy.height);
   return copy;
 }
