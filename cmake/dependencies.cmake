@@ -16,6 +16,20 @@ set(SIGHTLINE_PKG_CONFIG_WEBP libwebp libwebpdemux)
 set(SIGHTLINE_PKG_CONFIG_TIFF libtiff-4)
 set(SIGHTLINE_PKG_CONFIG_GIF libgif)
 
+# Optional: without it video files are refused with an error that says how to get it; animated WebP and folders of frame
+# pictures still work.
+add_library(sightline_ffmpeg INTERFACE)
+if(SIGHTLINE_VIDEO)
+  set(SIGHTLINE_PKG_CONFIG_FFMPEG libavformat libavcodec libswscale libavutil)
+  pkg_check_modules(FFMPEG QUIET IMPORTED_TARGET ${SIGHTLINE_PKG_CONFIG_FFMPEG})
+  if(FFMPEG_FOUND)
+    target_link_libraries(sightline_ffmpeg INTERFACE PkgConfig::FFMPEG)
+    list(APPEND SIGHTLINE_PKG_CONFIG_NAMES FFMPEG)
+  else()
+    message(STATUS "Video files will not be read: install libavformat-dev libavcodec-dev libswscale-dev libavutil-dev")
+  endif()
+endif()
+
 set(SIGHTLINE_EXTERNAL_LIBRARIES fmt::fmt Threads::Threads)
 foreach(name IN LISTS SIGHTLINE_PKG_CONFIG_NAMES)
   pkg_check_modules(${name} REQUIRED IMPORTED_TARGET ${SIGHTLINE_PKG_CONFIG_${name}})

@@ -15,7 +15,8 @@ THIRD_PARTY = {
     "nlohmann": "nlohmann_json::nlohmann_json", "histedit.h": "PkgConfig::EDIT",
     "editline": "PkgConfig::EDIT", "pcre2.h": "PkgConfig::PCRE2", "utf8proc.h": "PkgConfig::UTF8PROC",
     "jpeglib.h": "PkgConfig::JPEG", "png.h": "PkgConfig::PNG", "webp": "PkgConfig::WEBP", "tiff.h": "PkgConfig::TIFF",
-    "tiffio.h": "PkgConfig::TIFF", "gif_lib.h": "PkgConfig::GIF",
+    "tiffio.h": "PkgConfig::TIFF", "gif_lib.h": "PkgConfig::GIF", "libavcodec": "sightline_ffmpeg",
+    "libavformat": "sightline_ffmpeg", "libavutil": "sightline_ffmpeg", "libswscale": "sightline_ffmpeg",
 }
 
 

@@ -38,6 +38,23 @@ enum class AlphaMode : std::uint8_t {
   drop    ///< the hidden colour is used, as if the picture were opaque
 };
 
+/// Which frames of a video are looked at. Unset: what the checkpoint says (published: 2 frames per
+/// second, 4 to 768 of them). HF: Qwen3VLVideoProcessor.
+struct VideoOptions {
+  std::optional<double> fps;  ///< frames looked at per second of a file; of frame pictures, when a
+                              ///< Video says it, their own rate if `rate` is unset
+  std::optional<std::int64_t> num_frames;              ///< frames looked at, in place of fps
+  std::optional<std::int64_t> min_frames, max_frames;  ///< limits of fps
+  std::optional<double> rate;  ///< frames per second of frame pictures; unset: 24 for time stamps
+};
+
+/// How a video stands in the prompt.
+enum class VideoWrapper : std::uint8_t {
+  inner,  ///< groups between the template's <|vision_start|> and <|vision_end|> (transformers 5.10
+          ///< and later)
+  whole   ///< groups in place of both (transformers up to 5.9)
+};
+
 /// Fixed when an engine is loaded.
 struct EngineOptions {
   int threads = 0;  ///< 0: what the process may use (affinity mask, cgroup quota)
@@ -51,8 +68,12 @@ struct EngineOptions {
   std::optional<std::int64_t> min_pixels,
       max_pixels;  ///< override preprocessor_config.json (pixel counts)
   AlphaMode alpha = AlphaMode::white;
+  VideoOptions video;                            ///< of videos that say nothing themselves
+  std::optional<std::int64_t> max_video_pixels;  ///< of all frames looked at; overrides the
+                                                 ///< checkpoint's
+  VideoWrapper video_wrapper = VideoWrapper::inner;
   std::int64_t feature_store_bytes =
-      256LL * 1024 * 1024;  ///< kept features of pictures seen before; 0: none
+      256LL * 1024 * 1024;  ///< kept features of pictures and videos seen before; 0: none
 };
 
 /// A picture as a file, as the bytes of a file, or as pixels.
@@ -80,8 +101,29 @@ struct Picture {
   }
 };
 
-/// Text or a picture.
-using Part = std::variant<std::string, Picture>;
+/// A video: a file (MP4, MOV, WebM, Matroska, GIF, animated WebP), a folder of frame pictures, the
+/// bytes of a file, or the frames as pictures. A build without FFmpeg reads animated WebP and frame
+/// pictures only.
+struct Video {
+  std::variant<Picture::File, Picture::Encoded, std::vector<Picture>> source;
+  VideoOptions options;                                ///< go before the engine's
+  std::optional<std::int64_t> min_pixels, max_pixels;  ///< of one frame
+  std::optional<std::int64_t> total_pixels;            ///< of all frames looked at
+
+  static Video file(std::string path) { return {Picture::File{std::move(path)}, {}, {}, {}, {}}; }
+  static Video encoded(std::vector<std::uint8_t> bytes, std::string name = "video") {
+    return {Picture::Encoded{std::move(bytes), std::move(name)}, {}, {}, {}, {}};
+  }
+  /// Frames that were extracted before, `rate` of them a second.
+  static Video frames(std::vector<Picture> pictures, double rate) {
+    Video video{std::move(pictures), {}, {}, {}, {}};
+    video.options.rate = rate;
+    return video;
+  }
+};
+
+/// Text, a picture or a video.
+using Part = std::variant<std::string, Picture, Video>;
 
 struct Message {
   std::string role;  ///< "system", "user", "assistant" or "tool"
@@ -115,7 +157,7 @@ struct Request {
   std::string template_kwargs_json;  ///< further keyword arguments of the chat template, or empty
   std::optional<bool>
       thinking;  ///< the template's enable_thinking; unset: the template's own default
-  bool add_vision_id = false;  ///< number the pictures ("Picture 1: ")
+  bool add_vision_id = false;  ///< number pictures and videos ("Picture 1: ", "Video 1: ")
   Sampling sampling;
   std::int64_t max_tokens = 2048;
   std::vector<std::string> stop;  ///< the answer ends before the first of these texts
@@ -141,7 +183,15 @@ struct Token {
   std::vector<TokenLogprob> top;
 };
 
-/// What became of one picture.
+/// Which frames of a video were looked at.
+struct VideoReport {
+  std::int64_t frames = 0;            ///< of the clip
+  std::optional<double> rate;         ///< frames per second; unknown: 24 is taken
+  std::vector<std::int64_t> indices;  ///< frames looked at
+  std::vector<double> seconds;        ///< time stamps in the prompt, one for each group
+};
+
+/// What became of one picture or video.
 struct PictureReport {
   std::string name, format;
   std::array<std::int64_t, 2> original{}, resized{};  ///< height, width
@@ -150,8 +200,9 @@ struct PictureReport {
   int orientation = 1;  ///< EXIF orientation that was applied
   bool encoded =
       false;  ///< the tower ran for it in this request (else: in the cache or the feature store)
-  double decode_ms = 0, encode_ms = 0;
-  std::vector<std::string> notes;  ///< "2 further frames ignored", …
+  double decode_ms = 0, encode_ms = 0;  ///< frames of a video are decoded while it is encoded
+  std::vector<std::string> notes;       ///< "2 further frames ignored", …
+  std::optional<VideoReport> video;
 };
 
 struct Timings {
@@ -164,14 +215,15 @@ struct Result {
   std::string finish_reason;            ///< "stop", "length" or "cancelled"
   std::string stop_match;               ///< the stop text that ended the answer, or empty
   std::int64_t prompt_tokens = 0, cached_tokens = 0;  ///< cached: not computed again
-  std::vector<PictureReport> pictures;
-  std::vector<Token> tokens;  ///< filled when logprobs were asked for
+  std::vector<PictureReport> pictures;                ///< and videos, in the order of the prompt
+  std::vector<Token> tokens;                          ///< filled when logprobs were asked for
   Timings timings;
   std::uint64_t seed = 0;
   std::int64_t peak_memory_bytes = 0;  ///< VmHWM of the process, mapped pages included
 };
 
-/// Where a request stands; `done` of `total` in units of the stage (pictures, tokens).
+/// Where a request stands; `done` of `total` in units of the stage (pictures and groups of video
+/// frames; tokens).
 struct Progress {
   enum class Stage : std::uint8_t { load, picture, prompt } stage = Stage::load;
   std::int64_t done = 0, total = 0;

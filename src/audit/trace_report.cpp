@@ -49,6 +49,13 @@ io::Json tensors_json(const std::vector<EventTensor>& tensors) {
   return list;
 }
 
+io::Json runs_json(const generate::PromptPicture& picture) {
+  io::Json runs = io::Json::array();
+  for (const generate::PlaceholderRun& run : picture.runs)
+    runs.push(io::Json::Object{{"first", run.first_token}, {"tokens", run.tokens}});
+  return runs;
+}
+
 io::Json place_json(const std::source_location& where) {
   return io::Json::Object{{"file", source_file(where)},
                           {"line", static_cast<std::int64_t>(where.line())},
@@ -177,10 +184,12 @@ void add_prompt_json(const generate::Prompt& prompt, const tokenizer::Tokenizer&
   io::Json pictures = io::Json::array(), tokens = io::Json::array(), axes = io::Json::array();
   for (const generate::PromptPicture& picture : prompt.pictures) {
     const image::Grid& grid = picture.picture.grid;
-    pictures.push(io::Json::Object{{"name", picture.name},
-                                   {"grid", io::Json::Array{grid.t, grid.h, grid.w}},
-                                   {"first", picture.first_token},
-                                   {"tokens", picture.picture.tokens}});
+    io::Json json = io::Json::Object{{"name", picture.name},
+                                     {"grid", io::Json::Array{grid.t, grid.h, grid.w}},
+                                     {"first", picture.first_token},
+                                     {"tokens", picture.picture.tokens}};
+    if (picture.is_video()) json.add("runs", runs_json(picture));
+    pictures.push(std::move(json));
   }
   for (const std::int32_t id : prompt.ids)
     tokens.push(io::Json::Object{{"id", id}, {"text", tokenizer.decode(std::span(&id, 1))}});

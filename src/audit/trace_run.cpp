@@ -68,7 +68,7 @@ Walk count_prompt(const Engine& engine, const generate::Prompt& prompt) {
   std::int64_t visual = 0;
   for (const generate::PromptPicture& picture : prompt.pictures) {
     const image::Grid& grid = picture.picture.grid;
-    shape.images.push_back({grid.t, grid.h, grid.w});
+    (picture.is_video() ? shape.videos : shape.images).push_back({grid.t, grid.h, grid.w});
     visual += picture.picture.tokens;
   }
   shape.other_tokens = prompt.tokens() - visual;

@@ -76,6 +76,7 @@ void read_video(VisualPart& visual, io::Json& value, const std::string& where) {
     visual.source = read_address(visual, value, where);
     return;
   }
+  if (value.as_array().empty()) fail_message(where, "frames of the video", "an empty list");
   for (std::size_t i = 0; i < value.as_array().size(); ++i) {
     visual.frames.push_back(take_source(value.as_array()[i], fmt::format("{}[{}]", where, i)));
   }

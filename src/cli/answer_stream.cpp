@@ -10,8 +10,8 @@ std::string progress_text(const Progress& progress) {
     case Progress::Stage::load:
       return "loading the model";
     case Progress::Stage::picture:
-      return fmt::format("picture {} of {}", std::min(progress.done + 1, progress.total),
-                         progress.total);
+      return fmt::format("pictures and frames: {} of {}",
+                         std::min(progress.done + 1, progress.total), progress.total);
     case Progress::Stage::prompt:
       return fmt::format("prompt: {} of {} tokens", progress.done, progress.total);
   }

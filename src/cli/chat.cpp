@@ -24,6 +24,7 @@ namespace {
 
 constexpr const char* kChatHelp =
     "/image FILE   add a picture to the next question (also several times)\n"
+    "/video FILE   the same with a video: a file, or a folder of frame pictures\n"
     "/reset        forget the conversation\n"
     "/save FILE    write the conversation to a messages file (docs/messages.md)\n"
     "/load FILE    continue the conversation of a messages file\n"
@@ -81,14 +82,14 @@ class Chat {
 
 int Chat::run() {
   if (reader_.interactive()) {
-    say(fmt::format("{} ({} tokens of context). /image FILE adds a picture, /help lists commands.",
-                    options_.model.model, engine_.info().context));
+    say(fmt::format(
+        "{} ({} tokens of context). /image FILE adds a picture, /video FILE a video, /help lists "
+        "commands.",
+        options_.model.model, engine_.info().context));
   }
   while (!ended_) {
-    const std::string prompt = history_.attached() == 0
-                                   ? "> "
-                                   : fmt::format("[{} picture{}] > ", history_.attached(),
-                                                 history_.attached() == 1 ? "" : "s");
+    const std::string prompt =
+        history_.attached() == 0 ? "> " : fmt::format("[{}] > ", history_.attached_text());
     const auto line = reader_.next(prompt.c_str());
     if (!line) break;
     try {
@@ -114,11 +115,12 @@ void Chat::command(const std::string& line) {
   const std::size_t blank = line.find_first_of(" \t");
   const std::string name = line.substr(0, blank);
   const std::string file = blank == std::string::npos ? "" : file_name(line.substr(blank));
-  const bool needs_file = name == "/image" || name == "/save" || name == "/load";
+  const bool needs_file =
+      name == "/image" || name == "/video" || name == "/save" || name == "/load";
   if (needs_file && file.empty()) {
     throw Error(Code::usage, fmt::format("{}: expected a file name after it", name));
   }
-  if (name == "/image") return history_.attach(file);
+  if (name == "/image" || name == "/video") return history_.attach(file, name == "/video");
   if (name == "/load") return load(file);
   if (name == "/save") {
     io::write_file(file, io::to_json_text(history_.messages(), 1) + "\n");
@@ -135,9 +137,10 @@ void Chat::command(const std::string& line) {
     ended_ = true;
     return;
   }
-  throw Error(Code::usage, fmt::format("'{}' is not a command; expected /image, /reset, /save, "
-                                       "/load, /help or /quit",
-                                       name));
+  throw Error(Code::usage,
+              fmt::format("'{}' is not a command; expected /image, /video, /reset, /save, "
+                          "/load, /help or /quit",
+                          name));
 }
 
 void Chat::load(const std::string& file) {
@@ -191,7 +194,7 @@ void add_options(Command& command, ChatOptions& options) {
 
 Command chat_command() {
   auto options = std::make_shared<ChatOptions>();
-  Command command("chat", "a conversation about pictures, in turns");
+  Command command("chat", "a conversation about pictures and videos, in turns");
   command.description(
       "Every line is a question; lines that start with a slash are commands (/help). On a terminal "
       "lines can be edited and the arrow keys recall earlier ones; without one, lines are read "

@@ -1,4 +1,5 @@
-// The state of `sightline chat`: messages so far, pictures that wait for the next question, and
+// The state of `sightline chat`: messages so far, pictures and videos that wait for the next
+// question, and
 // what the slash commands do with them. Knows nothing of terminals.
 #pragma once
 
@@ -15,9 +16,12 @@ class ChatHistory {
   /// `system` may be empty.
   explicit ChatHistory(std::string system);
 
-  /// A picture for the next question, its path made absolute. Throws Error(file_not_found).
-  void attach(const std::string& file);
-  [[nodiscard]] std::size_t attached() const { return pictures_.size(); }
+  /// A picture, or a video (a file or a folder of frames), for the next question, its path made
+  /// absolute. Throws Error(file_not_found).
+  void attach(const std::string& file, bool video = false);
+  [[nodiscard]] std::size_t attached() const { return attached_.size(); }
+  /// "1 picture", "2 videos", "1 picture and 1 video"; empty if nothing waits.
+  [[nodiscard]] std::string attached_text() const;
 
   /// The messages with this question and the pictures that waited for it (which it takes along).
   io::Json ask(const std::string& question);
@@ -33,7 +37,11 @@ class ChatHistory {
  private:
   std::string system_;
   io::Json messages_ = io::Json::array(), asked_;
-  std::vector<std::string> pictures_;
+  struct Attached {
+    std::string path;
+    bool video = false;
+  };
+  std::vector<Attached> attached_;
 };
 
 }  // namespace sightline::cli

@@ -72,10 +72,20 @@ Command& Command::positional(std::string name, std::optional<std::string>& targe
               [&target](const std::string& text) { target = text; }});
 }
 
-Command& Command::positionals(std::string name, std::vector<std::string>& target,
-                              std::string help) {
-  return add({std::move(name), "", std::move(help), "", true, true, true,
+Command& Command::positionals(std::string name, std::vector<std::string>& target, std::string help,
+                              bool required) {
+  return add({std::move(name), "", std::move(help), "", true, required, true,
               [&target](const std::string& text) { target.push_back(text); }});
+}
+
+Command& Command::each(const std::string& names_and_value,
+                       std::function<void(const std::string&)> take, std::string help) {
+  const std::size_t blank = names_and_value.find(' ');
+  Argument argument{names_and_value.substr(0, blank), names_and_value.substr(blank + 1),
+                    std::move(help), group_};
+  argument.repeated = true;
+  argument.set = std::move(take);
+  return add(std::move(argument));
 }
 
 }  // namespace sightline::cli

@@ -78,7 +78,8 @@ class Command {
   /// A required or optional positional argument.
   Command& positional(std::string name, std::string& target, std::string help, bool required);
   Command& positional(std::string name, std::optional<std::string>& target, std::string help);
-  Command& positionals(std::string name, std::vector<std::string>& target, std::string help);
+  Command& positionals(std::string name, std::vector<std::string>& target, std::string help,
+                       bool required = true);
 
   /// A flag: sets `target` to `value`.
   template <class T>
@@ -92,6 +93,11 @@ class Command {
   template <class T>
   Command& option(const std::string& names_and_value, T& target, std::string help,
                   Range range = {});
+
+  /// An option that may be repeated; `take` sees each value, in the order of the command line, also
+  /// among those of other such options.
+  Command& each(const std::string& names_and_value, std::function<void(const std::string&)> take,
+                std::string help);
 
   /// An option that takes one of a few words; with a value in brackets ("--cap [on|off]") it may
   /// stand alone, which means "true".

@@ -23,11 +23,11 @@ std::string read_question(const std::string& question, Output& output) {
 
 void refuse_mixture(const ConversationOptions& options, const QuestionOptions& question,
                     const char* command) {
-  const bool more = question.question || !question.images.empty() || options.system;
+  const bool more = question.question || !question.visuals.empty() || options.system;
   if (!question.messages || !more) return;
   throw Error(Code::usage,
               fmt::format("{}: --messages holds the whole conversation: it cannot be used with a "
-                          "question, --image or --system",
+                          "question, --image, --video or --system",
                           command));
 }
 
@@ -38,11 +38,19 @@ void add_question_options(Command& command, QuestionOptions& options) {
       .positional("QUESTION", options.question,
                   "What to ask; '-' reads it from standard input. Quote it for the shell.")
       .group("What is asked")
-      .option("-i,--image FILE", options.images,
-              "A picture: PNG, JPEG, WebP, GIF, TIFF or BMP. Pictures come before the question, in "
-              "the order given.")
+      .each(
+          "-i,--image FILE",
+          [&options](const std::string& path) { options.visuals.push_back({path, false}); },
+          "A picture: PNG, JPEG, WebP, GIF, TIFF or BMP. Pictures and videos come before the "
+          "question, in the order given.")
+      .each(
+          "--video FILE",
+          [&options](const std::string& path) { options.visuals.push_back({path, true}); },
+          "A video: MP4, MOV, WebM, MKV, GIF or animated WebP; or a folder of frame pictures, or "
+          "frame pictures with commas between, see --video-fps.")
       .option("--messages FILE", options.messages,
-              "A whole conversation, text and pictures in any order (docs/messages.md); '-' reads "
+              "A whole conversation, text, pictures and videos in any order (docs/messages.md); "
+              "'-' reads "
               "it from standard input. Paths in it are relative to the file.");
 }
 
@@ -51,7 +59,8 @@ void add_template_options(Command& command, ConversationOptions& options) {
       .option("--tools FILE", options.tools, "A JSON list of tool definitions for the template.")
       .option("--kwargs JSON", options.kwargs,
               "A JSON object of further keyword arguments of the template.")
-      .flag("--add-vision-id", options.add_vision_id, "Number the pictures ('Picture 1: ').")
+      .flag("--add-vision-id", options.add_vision_id,
+            "Number pictures and videos ('Picture 1: ', 'Video 1: ').")
       .flag("--thinking", options.thinking,
             "Let the model reason first (default: what the template does by itself).")
       .flag("--no-thinking", options.thinking, "Answer at once.", false);
@@ -114,7 +123,13 @@ Request make_request(const ConversationOptions& options, const QuestionOptions& 
   }
   if (options.system) request.messages.push_back({"system", {*options.system}});
   std::vector<Part> content;
-  for (const std::string& image : question.images) content.emplace_back(Picture::file(image));
+  for (const QuestionVisual& visual : question.visuals) {
+    if (visual.video) {
+      content.emplace_back(Video::file(visual.path));
+    } else {
+      content.emplace_back(Picture::file(visual.path));
+    }
+  }
   content.emplace_back(read_question(*question.question, output));
   request.messages.push_back(user(std::move(content)));
   return request;

@@ -12,10 +12,16 @@
 
 namespace sightline::cli {
 
+/// A picture or a video of a question.
+struct QuestionVisual {
+  std::string path;
+  bool video = false;
+};
+
 /// A question in one of its forms.
 struct QuestionOptions {
   std::optional<std::string> question, messages;
-  std::vector<std::string> images;
+  std::vector<QuestionVisual> visuals;  ///< in the order of the command line
 };
 
 /// What belongs to a request besides the conversation itself.
@@ -29,7 +35,7 @@ struct ConversationOptions {
   std::vector<std::string> stop;
 };
 
-/// QUESTION, --image, --messages.
+/// QUESTION, --image, --video, --messages.
 void add_question_options(Command& command, QuestionOptions& options);
 /// --system, --thinking, --no-thinking, --tools, --kwargs, --add-vision-id.
 void add_template_options(Command& command, ConversationOptions& options);

@@ -128,7 +128,8 @@ std::string help_page(const Command& command) {
 
 std::string overview_page(const std::vector<Command>& commands) {
   std::string page =
-      "sightline: answers questions about pictures with a Qwen3.5 checkpoint, on a CPU\n\n"
+      "sightline: answers questions about pictures and videos with a Qwen3.5 checkpoint, on a "
+      "CPU\n\n"
       "Usage: sightline COMMAND [ARGUMENT]...\n\n"
       "Commands:\n";
   for (const Command& command : commands) {

@@ -10,30 +10,17 @@
 #include <filesystem>
 #include <limits>
 
+#include "calc/sampling.hpp"
 #include "generate/sampler.hpp"
 
 namespace sightline::cli {
 namespace {
 
-constexpr std::array kMembers{"id",
-                              "question",
-                              "images",
-                              "system",
-                              "messages",
-                              "tools",
-                              "kwargs",
-                              "thinking",
-                              "stop",
-                              "add_vision_id",
-                              "max_tokens",
-                              "logprobs",
-                              "temperature",
-                              "top_p",
-                              "top_k",
-                              "min_p",
-                              "seed",
-                              "presence_penalty",
-                              "repetition_penalty"};
+constexpr std::array kMembers{
+    "id",       "question", "images",     "videos",     "system",           "messages",
+    "tools",    "kwargs",   "thinking",   "stop",       "add_vision_id",    "max_tokens",
+    "logprobs", "fps",      "num_frames", "max_frames", "video_fps",        "temperature",
+    "top_p",    "top_k",    "min_p",      "seed",       "presence_penalty", "repetition_penalty"};
 constexpr std::int64_t kMostLogprobs = 100;
 
 void refuse_unknown(const io::JsonReader& line) {
@@ -100,12 +87,39 @@ std::string absolute_to(const std::string& base, const std::string& path) {
   return base.empty() ? path : (std::filesystem::path(base) / path).string();
 }
 
+/// What a line says of its videos.
+VideoOptions read_video_options(const io::JsonReader& line) {
+  VideoOptions options;
+  const auto rate = [&](const char* key, std::optional<double>& target) {
+    if (line.has(key)) target = line.at(key).number(calc::kMinRate, calc::kMaxRate);
+  };
+  const auto count = [&](const char* key, std::optional<std::int64_t>& target) {
+    if (line.has(key)) target = line.at(key).integer(1, calc::kMaxFrames);
+  };
+  rate("fps", options.fps);
+  rate("video_fps", options.rate);
+  count("num_frames", options.num_frames);
+  count("max_frames", options.max_frames);
+  return options;
+}
+
 void read_question(const io::JsonReader& line, const std::optional<std::string>& system,
                    const std::string& base_directory, Request& request) {
   std::vector<Part> content;
   if (line.has("images")) {
     for (const std::string& path : texts(line.at("images"))) {
       content.emplace_back(Picture::file(absolute_to(base_directory, path)));
+    }
+  }
+  if (!line.has("videos")) {
+    for (const char* key : {"fps", "num_frames", "max_frames", "video_fps"}) {
+      if (line.has(key)) line.fail("\"videos\" beside it", fmt::format("\"{}\" alone", key));
+    }
+  } else {
+    for (const std::string& path : texts(line.at("videos"))) {
+      Video video = Video::file(absolute_to(base_directory, path));
+      video.options = read_video_options(line);
+      content.emplace_back(std::move(video));
     }
   }
   content.emplace_back(line.at("question").string());
@@ -131,7 +145,8 @@ Request parse_request_line(const io::Json& json, const std::string& where,
     read_question(line, defaults.system, base_directory, request);
     return request;
   }
-  for (const char* key : {"question", "images", "system"}) {
+  for (const char* key :
+       {"question", "images", "videos", "system", "fps", "num_frames", "max_frames", "video_fps"}) {
     if (line.has(key)) line.fail("\"messages\" alone", fmt::format("also \"{}\"", key));
   }
   request.messages_json = io::to_json_text(line.at("messages").value());

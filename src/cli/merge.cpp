@@ -20,10 +20,12 @@ using generate::Prompt;
 
 constexpr std::size_t kFirstPositions = 12;
 
-/// The picture whose placeholders begin at a run, or nothing.
+/// The picture or video of which placeholders begin at a run, or nothing.
 const generate::PromptPicture* picture_at(const Prompt& prompt, std::int64_t first) {
   for (const generate::PromptPicture& picture : prompt.pictures) {
-    if (picture.first_token == first) return &picture;
+    for (const generate::PlaceholderRun& run : picture.runs) {
+      if (run.first_token == first) return &picture;
+    }
   }
   return nullptr;
 }
@@ -77,11 +79,13 @@ std::string merge_text(const Prompt& prompt, const MergeProof& proof) {
 }
 
 int merge(const TracedQuestion& options, Output& output) {
-  if (options.question.images.empty() && !options.question.messages)
-    throw Error(Code::usage, "merge: expected at least one picture: --image FILE, or --messages");
+  if (options.question.visuals.empty() && !options.question.messages)
+    throw Error(Code::usage,
+                "merge: expected at least one picture or video: --image FILE, --video FILE, or "
+                "--messages");
   const WatchedRun watched = run_watched(options, "merge", output);
   const std::vector<MergeProof>& proofs = watched.run.proofs;
-  if (proofs.empty()) throw Error(Code::usage, "merge: the conversation holds no picture");
+  if (proofs.empty()) throw Error(Code::usage, "merge: the conversation holds no picture or video");
   if (output.json()) {
     io::Json document = io::Json::Object{{"proof", audit::proof_json(proofs)}};
     audit::add_prompt_json(watched.prompt, audit::tokenizer_of(watched.engine), document);
@@ -109,6 +113,7 @@ Command merge_command() {
       "Exit code 0 if all four hold, else 1.");
   add_traced_question(command, *options);
   command.example("sightline merge demo -i photo.png \"What is this?\"", "one picture")
+      .example("sightline merge demo --video clip.mp4 \"What moves?\"", "each group of frames")
       .example("sightline merge demo -i a.png -i b.png \"What differs?\" --json",
                "two pictures, every position and hash")
       .action([options](Output& output) { return merge(*options, output); });

@@ -3,6 +3,7 @@
 
 #include <cstdlib>
 
+#include "calc/sampling.hpp"
 #include "cli/answer_stream.hpp"
 #include "cli/output.hpp"
 #include "cli/resolve.hpp"
@@ -11,6 +12,34 @@ namespace sightline::cli {
 namespace {
 
 constexpr double kMostThreads = 1024, kMostPixels = 1e12, kLongestContext = 32768;
+
+void add_video_options(Command& command, EngineOptions& options) {
+  constexpr Range kRates{calc::kMinRate, calc::kMaxRate};
+  constexpr Range kFrames{2, static_cast<double>(calc::kMaxFrames)};
+  command.group("Videos")
+      .option("--fps X", options.video.fps,
+              "Look at this many frames a second (default: the checkpoint's, 2), at least 4 and at "
+              "most --max-frames in all.",
+              kRates)
+      .option("--max-frames N", options.video.max_frames,
+              "Look at no more frames of a video (default: the checkpoint's, 768).", kFrames)
+      .option("--num-frames N", options.video.num_frames,
+              "Look at this many frames, evenly spread, in place of --fps.", kFrames)
+      .option("--video-fps X", options.video.rate,
+              "Frames per second of a folder or list of frame pictures, for the time stamps "
+              "(default: 24). All of them are looked at unless --fps, --num-frames or --max-frames "
+              "is given.",
+              kRates)
+      .option("--video-pixels N", options.max_video_pixels,
+              "Shrink frames until all frames looked at have at most this many pixels together "
+              "(default: the checkpoint's).",
+              {1, kMostPixels})
+      .choice(
+          "--video-wrapper FORM", options.video_wrapper,
+          {{"inner", VideoWrapper::inner}, {"whole", VideoWrapper::whole}},
+          "'inner' keeps the template's vision start and end around a video's groups (default), "
+          "'whole' replaces them, as transformers up to 5.9.");
+}
 
 }  // namespace
 
@@ -51,6 +80,7 @@ void add_picture_options(Command& command, EngineOptions& options) {
               {{"white", AlphaMode::white}, {"drop", AlphaMode::drop}},
               "Transparent pixels: 'white' puts them on white (default), 'drop' shows the colour "
               "that they hide.");
+  add_video_options(command, options);
 }
 
 void add_machine_options(Command& command, EngineOptions& options) {

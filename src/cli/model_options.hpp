@@ -26,7 +26,8 @@ Engine load_engine(const ModelOptions& options, Output& output);
 void add_model(Command& command, ModelOptions& options);
 /// --revision.
 void add_revision(Command& command, ModelOptions& options);
-/// --min-pixels, --max-pixels, --max-image-pixels, --alpha.
+/// --min-pixels, --max-pixels, --max-image-pixels, --alpha, and those of videos: --fps,
+/// --num-frames, --max-frames, --video-fps, --video-pixels, --video-wrapper.
 void add_picture_options(Command& command, EngineOptions& options);
 /// --threads, --isa (default: SIGHTLINE_ISA), --no-mmap.
 void add_machine_options(Command& command, EngineOptions& options);

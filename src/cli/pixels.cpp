@@ -11,6 +11,7 @@
 #include "cli/commands.hpp"
 #include "cli/model_options.hpp"
 #include "cli/output.hpp"
+#include "generate/video_source.hpp"
 #include "image/decode.hpp"
 #include "image/picture.hpp"
 #include "image/png_write.hpp"
@@ -22,7 +23,7 @@ namespace {
 
 struct PixelsOptions {
   ModelOptions model;
-  std::vector<std::string> files;
+  std::vector<std::string> files, videos;
   std::optional<std::string> out;
 };
 
@@ -88,13 +89,16 @@ void prepare_output_directory(const PixelsOptions& options) {
   protect_inputs(options);
 }
 
+image::DecodeOptions decode_options(const EngineOptions& engine) {
+  image::DecodeOptions options;
+  options.max_pixels = engine.max_image_pixels;
+  options.alpha = engine.alpha == AlphaMode::drop ? image::Alpha::drop : image::Alpha::white;
+  return options;
+}
+
 std::string pixels_line(const PixelsOptions& options, const image::ProcessorConfig& processor,
                         const std::string& file) {
-  image::DecodeOptions decode_options;
-  decode_options.max_pixels = options.model.engine.max_image_pixels;
-  decode_options.alpha =
-      options.model.engine.alpha == AlphaMode::drop ? image::Alpha::drop : image::Alpha::white;
-  image::Decoded decoded = image::decode_file(file, decode_options);
+  image::Decoded decoded = image::decode_file(file, decode_options(options.model.engine));
   io::Json line = io::Json::Object{{"file", file},
                                    {"format", image::format_name(decoded.report.format)},
                                    {"decoded", list({decoded.image.height, decoded.image.width})},
@@ -109,20 +113,65 @@ std::string pixels_line(const PixelsOptions& options, const image::ProcessorConf
   return io::to_python_json(line);
 }
 
+/// The frames of a video that the model would see; each is written as DIR/FILE-0001.png.
+std::string video_line(const PixelsOptions& options, const std::string& file) {
+  const EngineOptions& engine = options.model.engine;
+  const generate::PromptPicture prepared = generate::prepare(
+      Video::file(file), file, "", video::read_video_processor_config(options.model.directory()),
+      {engine.video, engine.max_video_pixels}, decode_options(engine));
+  video::Clip& clip = *prepared.clip;
+  io::Json indices = io::Json::array(), seconds = io::Json::array(), hashes = io::Json::array();
+  for (std::int64_t k = 0; k < clip.sampling().count; ++k) {
+    const image::Image frame = clip.resized(k);
+    indices.push(clip.sampling().index(k));
+    hashes.push(pixel_hash(frame));
+    if (options.out)
+      image::write_png(frame,
+                       png_path(*options.out, fmt::format("{}-{:04}", file, k + 1)).string());
+  }
+  for (std::int64_t group = 0; group < clip.groups(); ++group)
+    seconds.push(clip.sampling().seconds(group));
+  io::Json line =
+      io::Json::Object{{"file", file},
+                       {"format", prepared.format},
+                       {"decoded", list({clip.facts().height, clip.facts().width})},
+                       {"frames", clip.facts().frames},
+                       {"rate", clip.rate() ? io::Json(*clip.rate()) : io::Json(nullptr)},
+                       {"indices", std::move(indices)},
+                       {"seconds", std::move(seconds)},
+                       {"resized", list({clip.size().height, clip.size().width})},
+                       {"resized_rgb_sha256", std::move(hashes)},
+                       {"grid", list({clip.grid().t, clip.grid().h, clip.grid().w})},
+                       {"tokens", clip.tokens()}};
+  image::DecodeReport report = prepared.report;
+  for (std::string& note : clip.take_notes()) report.warnings.push_back(std::move(note));
+  add_remarks(line, report);
+  return io::to_python_json(line);
+}
+
 int pixels(const PixelsOptions& options, Output& output) {
-  const image::ProcessorConfig processor = image::read_processor_config(
-      options.model.directory(),
-      {options.model.engine.min_pixels, options.model.engine.max_pixels});
+  if (options.files.empty() && options.videos.empty())
+    throw Error(Code::usage, "pixels: expected at least one FILE, or --video FILE");
   if (options.out) prepare_output_directory(options);
   int code = kDone;
-  for (const std::string& file : options.files) {
-    try {
-      output.line(pixels_line(options, processor, file));
-    } catch (const Error& error) {
-      const int failed = report_error(error, output);
-      if (code == kDone) code = failed;
+  const auto each = [&](const std::vector<std::string>& files, const auto& make_line) {
+    for (const std::string& file : files) {
+      try {
+        output.line(make_line(file));
+      } catch (const Error& error) {
+        const int failed = report_error(error, output);
+        if (code == kDone) code = failed;
+      }
     }
+  };
+  if (!options.files.empty()) {
+    const image::ProcessorConfig processor = image::read_processor_config(
+        options.model.directory(),
+        {options.model.engine.min_pixels, options.model.engine.max_pixels});
+    each(options.files,
+         [&](const std::string& file) { return pixels_line(options, processor, file); });
   }
+  each(options.videos, [&](const std::string& file) { return video_line(options, file); });
   return code;
 }
 
@@ -130,7 +179,7 @@ int pixels(const PixelsOptions& options, Output& output) {
 
 Command pixels_command() {
   auto options = std::make_shared<PixelsOptions>();
-  Command command("pixels", "what the image processor makes of picture files");
+  Command command("pixels", "what the processors make of picture and video files");
   command.description(
       "Writes one line of JSON per file: format, size [height, width] and SHA-256 of the RGB bytes "
       "as decoded and as resized for the model, patch grid [t, h, w], visual tokens. A picture "
@@ -139,14 +188,19 @@ Command pixels_command() {
       "only the checkpoint's processor file. A file that fails does not stop the others; the exit "
       "code is that of the first failure.");
   add_model(command, options->model);
-  command.positionals("FILE", options->files, "PNG, JPEG, WebP, GIF, TIFF or BMP files.")
+  command.positionals("FILE", options->files, "PNG, JPEG, WebP, GIF, TIFF or BMP files.", false)
+      .option("--video FILE", options->videos,
+              "A video file or folder of frames: the frames that would be looked at, their times "
+              "and the hash of each one.")
       .option("--out DIR", options->out,
-              "Also write each resized picture as DIR/FILE.png; the directory is made.");
+              "Also write each resized picture as DIR/FILE.png, frames of a video as "
+              "DIR/FILE-0001.png and so on; the directory is made.");
   add_revision(command, options->model);
   add_picture_options(command, options->model.engine);
   command.example("sightline pixels demo photo.jpg", "size, grid and tokens of a picture")
       .example("sightline pixels demo *.jpg --max-pixels 262144 --out resized",
                "with a limit, keeping what the model would see")
+      .example("sightline pixels demo --video clip.mp4 --out frames", "what is seen of a video")
       .action([options](Output& output) { return pixels(*options, output); });
   return command;
 }

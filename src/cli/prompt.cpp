@@ -37,9 +37,10 @@ int prompt(const PromptOptions& options, Output& output) {
 
 Command prompt_command() {
   auto options = std::make_shared<PromptOptions>();
-  Command command("prompt", "tokens, pictures and positions of a prompt, without weights");
+  Command command("prompt", "tokens, pictures, videos and positions of a prompt, without weights");
   command.description(
-      "Shows what the model would receive: tokens per picture, where the placeholders stand and "
+      "Shows what the model would receive: tokens per picture and video, which frames of a video "
+      "at which times, where the placeholders stand and "
       "which part of which message they belong to, 3-D positions. --json has everything: text, "
       "ids, runs of placeholders, positions (time, height, width), delta. Needs the small files "
       "of a checkpoint, not its weights.");
@@ -52,6 +53,8 @@ Command prompt_command() {
   command
       .example("sightline prompt demo -i photo.jpg \"What is this?\"",
                "what a picture costs in tokens")
+      .example("sightline prompt demo --video clip.mp4 --fps 1 \"What happens?\"",
+               "what a video costs; no frame is decoded")
       .example("sightline prompt demo --messages talk.json --json", "every id and position")
       .action([options](Output& output) { return prompt(*options, output); });
   return command;

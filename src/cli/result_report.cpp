@@ -30,20 +30,32 @@ io::Json seed_json(std::uint64_t seed) {
   return std::to_string(seed);
 }
 
+io::Json video_json(const VideoReport& video) {
+  io::Json indices = io::Json::array(), seconds = io::Json::array();
+  for (const std::int64_t index : video.indices) indices.push(index);
+  for (const double time : video.seconds) seconds.push(time);
+  return io::Json::Object{{"frames", video.frames},
+                          {"rate", video.rate ? io::Json(*video.rate) : io::Json(nullptr)},
+                          {"indices", std::move(indices)},
+                          {"seconds", std::move(seconds)}};
+}
+
 io::Json picture_json(const PictureReport& picture) {
   io::Json notes = io::Json::array();
   for (const std::string& note : picture.notes) notes.push(note);
-  return io::Json::Object{{"name", picture.name},
-                          {"format", picture.format},
-                          {"original", list(picture.original)},
-                          {"resized", list(picture.resized)},
-                          {"grid", list(picture.grid)},
-                          {"tokens", picture.tokens},
-                          {"orientation", picture.orientation},
-                          {"encoded", picture.encoded},
-                          {"decode_ms", picture.decode_ms},
-                          {"encode_ms", picture.encode_ms},
-                          {"notes", std::move(notes)}};
+  io::Json json = io::Json::Object{{"name", picture.name},
+                                   {"format", picture.format},
+                                   {"original", list(picture.original)},
+                                   {"resized", list(picture.resized)},
+                                   {"grid", list(picture.grid)},
+                                   {"tokens", picture.tokens},
+                                   {"orientation", picture.orientation},
+                                   {"encoded", picture.encoded},
+                                   {"decode_ms", picture.decode_ms},
+                                   {"encode_ms", picture.encode_ms},
+                                   {"notes", std::move(notes)}};
+  if (picture.video) json.add("video", video_json(*picture.video));
+  return json;
 }
 
 io::Json candidate_json(const TokenLogprob& candidate) {
@@ -86,15 +98,25 @@ std::string rounding(const EngineOptions& options) {
          "bfloat16; convolution and recurrent state stay float32";
 }
 
+std::string cost_text(const PictureReport& picture) {
+  if (!picture.encoded) return "not encoded again";
+  return fmt::format("{} in {:.0f} ms, {} in {:.0f} ms", picture.video ? "opened" : "decoded",
+                     picture.decode_ms, picture.video ? "decoded and encoded" : "encoded",
+                     picture.encode_ms);
+}
+
 std::string picture_line(const PictureReport& picture) {
-  std::string line =
-      fmt::format("{} ({}): {} x {} -> {} x {}, grid {} x {}, {} tokens, {}", picture.name,
-                  picture.format, picture.original[1], picture.original[0], picture.resized[1],
-                  picture.resized[0], picture.grid[1], picture.grid[2], picture.tokens,
-                  picture.encoded ? fmt::format("decoded in {:.0f} ms, encoded in {:.0f} ms",
-                                                picture.decode_ms, picture.encode_ms)
-                                  : "not encoded again");
-  if (picture.orientation != 1) line += fmt::format(", EXIF orientation {}", picture.orientation);
+  std::string line = fmt::format("{} ({}): ", picture.name, picture.format);
+  if (picture.video) {
+    line +=
+        fmt::format("{} of {} frames{}, ", picture.video->indices.size(), picture.video->frames,
+                    picture.video->rate ? fmt::format(" at {:.4g}/s", *picture.video->rate) : "");
+  }
+  line += fmt::format("{} x {} -> {} x {}, grid {}{} x {}, {} tokens, {}", picture.original[1],
+                      picture.original[0], picture.resized[1], picture.resized[0],
+                      picture.video ? fmt::format("{} x ", picture.grid[0]) : "", picture.grid[1],
+                      picture.grid[2], picture.tokens, cost_text(picture));
+  if (picture.orientation != 1) line += fmt::format(", orientation {}", picture.orientation);
   for (const std::string& note : picture.notes) line += "; " + note;
   return line;
 }
@@ -141,7 +163,7 @@ std::string stats_text(const Result& result, const EngineInfo& info, const Engin
                       static_cast<double>(info.checkpoint_bytes) / kBytesPerMiB,
                       options.use_mmap ? "mapped" : "read into memory", t.load_ms);
   for (const PictureReport& picture : result.pictures) {
-    text += fmt::format("picture      {}\n", picture_line(picture));
+    text += fmt::format("{:<13}{}\n", picture.video ? "video" : "picture", picture_line(picture));
   }
   text += fmt::format(
       "prompt       {} tokens, {} of them cached; prepared in {:.0f} ms, pictures {:.0f} ms, "

@@ -49,10 +49,10 @@ int run_question(const RunOptions& options, Output& output) {
 
 int run_many(const RunOptions& options, Output& output) {
   const QuestionOptions& question = options.question;
-  if (question.question || question.messages || !question.images.empty()) {
+  if (question.question || question.messages || !question.visuals.empty()) {
     throw Error(Code::usage,
-                "run: --jsonl holds the questions: it cannot be used with a question, --image or "
-                "--messages");
+                "run: --jsonl holds the questions: it cannot be used with a question, --image, "
+                "--video or --messages");
   }
   const JsonlRun requests(*options.jsonl, options.out, options.conversation, output);
   if (requests.pending() == 0) return kDone;
@@ -89,7 +89,7 @@ void add_options(Command& command, RunOptions& options) {
 
 Command run_command() {
   auto options = std::make_shared<RunOptions>();
-  Command command("run", "answer a question about pictures");
+  Command command("run", "answer a question about pictures and videos");
   command.description(
       "Writes the answer, and nothing else, to standard output while it is made. Ctrl-C ends an "
       "answer cleanly (exit code 130). With --json one object is written at the end: text, "
@@ -100,6 +100,9 @@ Command run_command() {
                "a picture and a question")
       .example("sightline run Qwen/Qwen3.5-2B -i a.jpg -i b.jpg \"What differs?\" --stats",
                "two pictures, with figures")
+      .example("sightline run demo --video clip.mp4 \"Which way does it move?\"", "a video")
+      .example("sightline run demo --video frames/ --video-fps 5 \"What moves?\"",
+               "a folder of frame pictures, five a second")
       .example("git diff | sightline run ./checkpoint - --system \"Review this.\" --max-tokens 500",
                "the question from standard input")
       .example("sightline run demo --jsonl requests.jsonl --out answers.jsonl",

@@ -44,7 +44,7 @@ struct TraceCommandOptions {
 
 void check(const TraceCommandOptions& options, const Output& output) {
   const QuestionOptions& question = options.question;
-  const bool asks = question.question || question.messages || !question.images.empty();
+  const bool asks = question.question || question.messages || !question.visuals.empty();
   if (options.shapes_only && asks) {
     refuse("--shapes-only takes sizes (--picture WxH, --tokens N), not a question or pictures");
   }
@@ -267,6 +267,8 @@ Command trace_command() {
   command
       .example("sightline trace demo -i photo.png \"What is this?\"",
                "the way of a picture to the first token")
+      .example("sightline trace demo --video clip.mp4 \"What moves?\" --max-frames 4",
+               "the way of a video")
       .example(
           "sightline trace demo -i photo.png \"color?\" --save mine.safetensors --select '*.mlp'",
           "keep the outputs of some modules")

@@ -28,28 +28,89 @@ nn::Pass make_pass(const RunContext& run) {
 
 nn::Grid model_grid(const image::Grid& grid) { return {grid.t, grid.h, grid.w}; }
 
-// Pixel values of one picture, ready for the tower.
+// Groups of a video that go through the tower together: as many as fill about this many patches.
+// Bounds the pixel values that exist at once (12 MiB at 1536 values a patch).
+constexpr std::int64_t kPatchesAtOnce = 2048;
+
+// Pixel values of one picture or video, ready for the tower.
 std::vector<float> pixel_values(const RunContext& run, const PromptPicture& picture) {
-  const image::ProcessorConfig& config = run.engine.prompts->processor();
+  const image::ProcessorConfig& config =
+      picture.is_video() ? picture.clip->config() : run.engine.prompts->processor();
   std::vector<float> values(
       static_cast<std::size_t>(picture.picture.grid.patches() * config.row_floats()));
-  image::write_pixel_values(picture.picture, config, values);
+  if (picture.is_video()) {
+    picture.clip->write_pixel_values(0, picture.clip->groups(), values);
+  } else {
+    image::write_pixel_values(picture.picture, config, values);
+  }
   return values;
 }
 
-// Features of one picture: from the store, or from the tower.
-Features features_of(const RunContext& run, const PromptPicture& picture, PictureReport& report) {
-  if (Features known = run.engine.features.find(picture.picture.hash)) return known;
+void take_notes(const PromptPicture& picture, PictureReport& report) {
+  if (!picture.is_video()) return;
+  for (std::string& note : picture.clip->take_notes()) report.notes.push_back(std::move(note));
+}
+
+// Where the encoding of a request's pictures stands, for progress.
+struct EncodeProgress {
+  const RunContext& run;
+  std::int64_t done = 0, total = 0;
+
+  void add(std::int64_t count) {
+    done += count;
+    if (run.on_progress) run.on_progress({Progress::Stage::picture, done, total});
+  }
+};
+
+void encode(const RunContext& run, std::span<const float> values, const nn::Grid& grid,
+            View features) {
+  const model::VisualInput input{
+      {values.data(), grid.patches(), run.engine.model->info().patch_values}, grid};
+  nn::Pass pass = make_pass(run);
+  run.engine.model->encode(pass, {&input, 1}, features);
+}
+
+// A few groups of frames are decoded, cut and encoded at a time; their features have the same bits
+// as if all were encoded together, since nothing in the tower looks across groups.
+void encode_clip(const RunContext& run, video::Clip& clip, View features,
+                 EncodeProgress& progress) {
+  const std::int64_t patches = clip.patches_per_group(), groups = clip.groups();
+  const std::int64_t at_once = std::clamp<std::int64_t>(kPatchesAtOnce / patches, 1, groups);
+  const std::int64_t tokens = clip.tokens() / groups;
+  std::vector<float> values(
+      static_cast<std::size_t>(at_once * patches * clip.config().row_floats()));
+  for (std::int64_t first = 0; first < groups; first += at_once) {
+    if (run.cancelled.load()) throw Error(Code::cancelled, "cancelled");
+    const std::int64_t count = std::min(at_once, groups - first);
+    const std::span part(values.data(),
+                         static_cast<std::size_t>(count * patches * clip.config().row_floats()));
+    clip.write_pixel_values(first, count, part);
+    encode(run, part, {count, clip.grid().h, clip.grid().w},
+           features.slice_rows(first * tokens, count * tokens));
+    progress.add(count);
+  }
+}
+
+// Features of one picture or video: from the store, or from the tower.
+Features features_of(const RunContext& run, const PromptPicture& picture, PictureReport& report,
+                     EncodeProgress& progress) {
+  const std::int64_t units = picture.is_video() ? picture.clip->groups() : 1;
+  if (Features known = run.engine.features.find(picture.picture.hash)) {
+    progress.add(units);
+    return known;
+  }
   const Stopwatch clock;
-  const std::vector<float> values = pixel_values(run, picture);
   const std::int64_t width = run.engine.model->info().feature_width();
   auto features = std::make_shared<std::vector<float>>(
       static_cast<std::size_t>(picture.picture.tokens * width));
-  const model::VisualInput input{
-      {values.data(), picture.picture.grid.patches(), run.engine.model->info().patch_values},
-      model_grid(picture.picture.grid)};
-  nn::Pass pass = make_pass(run);
-  run.engine.model->encode(pass, {&input, 1}, {features->data(), picture.picture.tokens, width});
+  const View rows{features->data(), picture.picture.tokens, width};
+  if (picture.is_video()) {
+    encode_clip(run, *picture.clip, rows, progress);
+    take_notes(picture, report);
+  } else {
+    encode(run, pixel_values(run, picture), model_grid(picture.picture.grid), rows);
+    progress.add(units);
+  }
   report.encoded = true;
   report.encode_ms = clock.ms();
   run.engine.features.insert(picture.picture.hash, features);
@@ -68,9 +129,13 @@ std::vector<model::FeatureRows> feature_rows(const RunContext& run, const Prompt
   for (std::size_t i = 0; i < features.size(); ++i) {
     const PromptPicture& picture = prompt.pictures[i];
     if (features[i] == nullptr) continue;
-    rows.push_back(
-        {picture.first_token,
-         {features[i]->data(), picture.picture.tokens, run.engine.model->info().feature_width()}});
+    const ConstView all{features[i]->data(), picture.picture.tokens,
+                        run.engine.model->info().feature_width()};
+    std::int64_t next = 0;
+    for (const PlaceholderRun& placeholders : picture.runs) {
+      rows.push_back({placeholders.first_token, all.slice_rows(next, placeholders.tokens)});
+      next += placeholders.tokens;
+    }
   }
   return rows;
 }
@@ -79,12 +144,16 @@ std::vector<model::FeatureRows> feature_rows(const RunContext& run, const Prompt
 std::vector<Features> encode_pictures(const RunContext& run, const Prompt& prompt,
                                       std::int64_t start, Result& result) {
   std::vector<Features> all(prompt.pictures.size());
+  EncodeProgress progress{run};
+  for (const PromptPicture& picture : prompt.pictures) {
+    if (picture.end_token() > start)
+      progress.total += picture.is_video() ? picture.clip->groups() : 1;
+  }
+  if (progress.total > 0) progress.add(0);
   for (std::size_t i = 0; i < all.size(); ++i) {
     const PromptPicture& picture = prompt.pictures[i];
-    if (picture.first_token + picture.picture.tokens <= start) continue;
-    report_progress(run, Progress::Stage::picture, static_cast<std::int64_t>(i),
-                    static_cast<std::int64_t>(all.size()));
-    all[i] = features_of(run, picture, result.pictures[i]);
+    if (picture.end_token() <= start) continue;
+    all[i] = features_of(run, picture, result.pictures[i], progress);
     result.timings.encode_ms += result.pictures[i].encode_ms;
   }
   return all;
@@ -131,7 +200,7 @@ std::vector<std::int64_t> Conversation::piece_ends(const RunContext& run, const 
   // Where a later prompt is likely to part from this one: after a picture (another question about
   // it), and before the generation prompt (the next turn rewrites the reply).
   for (const PromptPicture& picture : prompt.pictures)
-    snapshots.push_back(on_grid(picture.first_token + picture.picture.tokens));
+    snapshots.push_back(on_grid(picture.end_token()));
   snapshots.push_back(on_grid(prompt.generation_start));
   std::sort(snapshots.begin(), snapshots.end());
   snapshots.erase(std::unique(snapshots.begin(), snapshots.end()), snapshots.end());
@@ -158,18 +227,21 @@ void Conversation::run_whole(const RunContext& run, const Prompt& prompt, Result
   clear();
   live_ = run.engine.model->new_cache(run.engine.precision);
   std::vector<std::vector<float>> pixels;
-  std::vector<model::VisualInput> images;
-  for (const PromptPicture& picture : prompt.pictures) {
+  std::vector<model::VisualInput> images, videos;
+  for (std::size_t i = 0; i < prompt.pictures.size(); ++i) {
+    const PromptPicture& picture = prompt.pictures[i];
     pixels.push_back(pixel_values(run, picture));
-    images.push_back({{pixels.back().data(), picture.picture.grid.patches(),
-                       run.engine.model->info().patch_values},
-                      model_grid(picture.picture.grid)});
+    (picture.is_video() ? videos : images)
+        .push_back({{pixels.back().data(), picture.picture.grid.patches(),
+                     run.engine.model->info().patch_values},
+                    model_grid(picture.picture.grid)});
+    take_notes(picture, result.pictures[i]);
+    result.pictures[i].encoded = true;
   }
-  for (PictureReport& report : result.pictures) report.encoded = true;
   const std::int64_t vocabulary = run.engine.model->info().vocab_size;
   nn::Pass pass = make_pass(run);
   const ArenaScope scope(pass.arena);
-  model::WholePrompt whole{prompt.ids, images, {}, &prompt.positions};
+  model::WholePrompt whole{prompt.ids, images, videos, &prompt.positions};
   const std::int64_t rows = std::min(prompt.tokens(), model::kMaxWholeRows);
   const View all = pass.arena.matrix(rows, vocabulary);
   run.engine.model->whole(pass, whole, live_, all);

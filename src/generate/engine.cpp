@@ -104,17 +104,20 @@ std::vector<std::int32_t> end_ids(const Engine::Impl& impl) {
 void check_geometry(const Engine::Impl& impl) {
   const model::ModelInfo& model = impl.model->info();
   if (!model.has_vision) return;
-  const image::ProcessorConfig& processor = impl.prompts->processor();
-  const auto check = [&](const char* key, std::int64_t expected, std::int64_t found) {
-    if (expected == found) return;
-    throw Error(Code::invalid_processor,
-                fmt::format("{}: {}: expected {} (vision_config of config.json), found {}",
-                            processor.file, key, expected, found),
-                {{"file", processor.file}, {"path", key}});
+  const auto check_file = [&](const image::ProcessorConfig& processor) {
+    const auto check = [&](const char* key, std::int64_t expected, std::int64_t found) {
+      if (expected == found) return;
+      throw Error(Code::invalid_processor,
+                  fmt::format("{}: {}: expected {} (vision_config of config.json), found {}",
+                              processor.file, key, expected, found),
+                  {{"file", processor.file}, {"path", key}});
+    };
+    check("patch_size", model.patch_size, processor.patch_size);
+    check("temporal_patch_size", model.temporal_patch_size, processor.temporal_patch_size);
+    check("merge_size", model.spatial_merge_size, processor.merge_size);
   };
-  check("patch_size", model.patch_size, processor.patch_size);
-  check("temporal_patch_size", model.temporal_patch_size, processor.temporal_patch_size);
-  check("merge_size", model.spatial_merge_size, processor.merge_size);
+  check_file(impl.prompts->processor());
+  if (impl.prompts->has_video_processor()) check_file(impl.prompts->video_processor().frames);
 }
 
 }  // namespace

@@ -8,13 +8,14 @@
 #include "generate/clock.hpp"
 
 namespace sightline::generate {
-namespace {
 
 std::string resolved(const std::string& path, const std::string& base_directory) {
   const std::filesystem::path given(path);
   if (base_directory.empty() || given.is_absolute()) return path;
   return (std::filesystem::path(base_directory) / given).string();
 }
+
+namespace {
 
 image::Decoded take_pixels(const Picture::Pixels& pixels, const std::string& name,
                            const image::DecodeOptions& options) {

@@ -15,4 +15,7 @@ PromptPicture prepare(const Picture& source, const std::string& where,
                       const std::string& base_directory, const image::ProcessorConfig& processor,
                       const image::DecodeOptions& decode);
 
+/// A path of a message, which is relative to `base_directory` unless that is empty.
+std::string resolved(const std::string& path, const std::string& base_directory);
+
 }  // namespace sightline::generate

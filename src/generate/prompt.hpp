@@ -15,6 +15,7 @@
 #include "nn/rope.hpp"
 #include "sightline/engine.hpp"
 #include "tokenizer/tokenizer.hpp"
+#include "video/clip.hpp"
 
 namespace sightline::chat {
 class ChatTemplate;
@@ -22,22 +23,39 @@ class ChatTemplate;
 
 namespace sightline::generate {
 
-/// A picture of the conversation, decoded and resized, and where its placeholders stand.
+struct RequestVisual;
+
+/// Neighbouring placeholders: of a picture, or of one group of a video's frames.
+struct PlaceholderRun {
+  std::int64_t first_token = 0, tokens = 0;
+};
+
+/// A picture or video of the conversation and where its placeholders stand. A picture is decoded
+/// and resized; of a video only sizes are known, its frames are read while it is encoded (`picture`
+/// then has no pixels, but sizes, grid, tokens and hash).
 struct PromptPicture {
   image::Picture picture;
   image::DecodeReport report;
-  std::string name, format;  ///< format as the file has it, "RGB" for raw pixels
-  std::string where;         ///< JSON path of the message part
-  std::int64_t first_token = 0;
+  std::string name, format;          ///< format as the file has it, "RGB" for raw pixels
+  std::string where;                 ///< JSON path of the message part
+  std::vector<PlaceholderRun> runs;  ///< one; of a video one for each group of frames
+  std::int64_t first_token = 0;      ///< of the first run
   double decode_ms = 0;
+  std::shared_ptr<video::Clip> clip;  ///< of a video
+
+  [[nodiscard]] bool is_video() const { return clip != nullptr; }
+  /// The token after its last placeholder.
+  [[nodiscard]] std::int64_t end_token() const {
+    return runs.empty() ? 0 : runs.back().first_token + runs.back().tokens;
+  }
 };
 
 struct Prompt {
-  SourceText text;                ///< rendered, one placeholder a picture
-  std::vector<std::int32_t> ids;  ///< placeholders repeated per visual token
-  std::vector<Origin> origins;    ///< of the first byte of every id (see SourceText::parts)
-  std::vector<PromptPicture> pictures;
-  nn::Positions positions;      ///< of every id
+  SourceText text;  ///< rendered, one placeholder a picture and a group of a video's frames
+  std::vector<std::int32_t> ids;        ///< placeholders repeated per visual token
+  std::vector<Origin> origins;          ///< of the first byte of every id (see SourceText::parts)
+  std::vector<PromptPicture> pictures;  ///< and videos, in order
+  nn::Positions positions;              ///< of every id
   std::int64_t rope_delta = 0;  ///< position of the first answer token = ids.size() + rope_delta
   std::int64_t generation_start = 0;  ///< index of the first id of the generation prompt
   bool reasoning_open = false;        ///< the generation prompt ends inside the reasoning
@@ -56,7 +74,7 @@ struct ControlIds {
 class PromptBuilder {
  public:
   /// Reads tokenizer.json, the chat template and, if there, config.json and the processor file.
-  /// Only `options.min_pixels`, `max_pixels`, `max_image_pixels` and `alpha` matter.
+  /// Only the options of pictures and videos matter.
   /// `template_path` replaces the checkpoint's template.
   static PromptBuilder open(const std::string& directory, const EngineOptions& options,
                             const std::string& template_path = "");
@@ -72,10 +90,15 @@ class PromptBuilder {
   [[nodiscard]] const ControlIds& control_ids() const;
   /// Throws Error(invalid_processor, missing_file) if the directory has no readable processor file.
   [[nodiscard]] const image::ProcessorConfig& processor() const;
+  /// The same of the processor file for videos.
+  [[nodiscard]] const video::VideoProcessorConfig& video_processor() const;
+  [[nodiscard]] bool has_video_processor() const;
 
  private:
   struct Parts;
   explicit PromptBuilder(std::unique_ptr<Parts> parts);
+  [[nodiscard]] PromptPicture prepared(const RequestVisual& visual,
+                                       const std::string& base_directory) const;
   std::unique_ptr<Parts> parts_;
 };
 

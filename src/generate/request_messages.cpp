@@ -3,7 +3,9 @@
 
 #include <fmt/format.h>
 
+#include "calc/sampling.hpp"
 #include "chat/messages.hpp"
+#include "image/processor_config.hpp"
 #include "tokenizer/utf8.hpp"
 
 namespace sightline {
@@ -24,9 +26,14 @@ RequestMessages from_values(const std::vector<Message>& messages) {
         content.push(io::Json::object().add("type", "text").add("text", *text));
         continue;
       }
-      result.pictures.push_back(
-          {std::get<Picture>(part), fmt::format("messages[{}].content[{}]", m, i)});
-      content.push(io::Json::object().add("type", "image"));
+      const std::string where = fmt::format("messages[{}].content[{}]", m, i);
+      const auto* picture = std::get_if<Picture>(&part);
+      content.push(io::Json::object().add("type", picture != nullptr ? "image" : "video"));
+      if (picture != nullptr) {
+        result.visuals.push_back({*picture, where});
+      } else {
+        result.visuals.push_back({std::get<Video>(part), where});
+      }
     }
     result.json.push(
         io::Json::object().add("role", messages[m].role).add("content", std::move(content)));
@@ -34,20 +41,57 @@ RequestMessages from_values(const std::vector<Message>& messages) {
   return result;
 }
 
-Picture picture_of(const chat::VisualPart& part) {
-  if (part.kind != chat::VisualKind::image) {
-    throw Error(
-        Code::unsupported_content,
-        fmt::format("{}: videos can not be answered about yet: expected a picture", part.where),
-        {{"path", part.where}});
-  }
-  Picture picture;
-  if (const auto* path = std::get_if<chat::PathSource>(&part.source)) {
-    picture = Picture::file(path->path);
+Picture picture_of(const chat::VisualSource& source, const std::string& name) {
+  if (const auto* path = std::get_if<chat::PathSource>(&source)) return Picture::file(path->path);
+  const std::string& bytes = std::get<chat::DataSource>(source).bytes;
+  return Picture::encoded({bytes.begin(), bytes.end()}, name);
+}
+
+// What a video part says beside its source; every value is checked, none ignored.
+VideoOptions video_options(const io::Json& options, const std::string& where, Video& video) {
+  const io::JsonReader part(options, where, "", Code::invalid_messages);
+  VideoOptions result;
+  const auto rate = [&](const char* key, std::optional<double>& target) {
+    if (part.has(key)) target = part.at(key).number(calc::kMinRate, calc::kMaxRate);
+  };
+  const auto count = [&](const char* key, std::optional<std::int64_t>& target) {
+    if (part.has(key)) target = part.at(key).integer(1, calc::kMaxFrames);
+  };
+  rate("fps", result.fps);
+  rate("sample_fps", result.rate);
+  count("num_frames", result.num_frames);
+  count("nframes", result.num_frames);
+  count("min_frames", result.min_frames);
+  count("max_frames", result.max_frames);
+  if (part.has("total_pixels"))
+    video.total_pixels = part.at("total_pixels").integer(1, image::kMaxPixelLimit);
+  return result;
+}
+
+Video video_of(const chat::VisualPart& part) {
+  Video video;
+  if (!part.frames.empty()) {
+    std::vector<Picture> frames;
+    for (std::size_t i = 0; i < part.frames.size(); ++i)
+      frames.push_back(picture_of(part.frames[i], fmt::format("{}.video[{}]", part.where, i)));
+    video.source = std::move(frames);
   } else {
-    const auto& data = std::get<chat::DataSource>(part.source);
-    picture = Picture::encoded({data.bytes.begin(), data.bytes.end()}, part.where);
+    Picture source = picture_of(part.source, part.where);
+    if (auto* file = std::get_if<Picture::File>(&source.source)) {
+      video.source = std::move(*file);
+    } else {
+      video.source = std::get<Picture::Encoded>(std::move(source.source));
+    }
   }
+  video.options = video_options(part.options, part.where, video);
+  video.min_pixels = part.min_pixels;
+  video.max_pixels = part.max_pixels;
+  return video;
+}
+
+std::variant<Picture, Video> visual_of(const chat::VisualPart& part) {
+  if (part.kind == chat::VisualKind::video) return video_of(part);
+  Picture picture = picture_of(part.source, part.where);
   picture.min_pixels = part.min_pixels;
   picture.max_pixels = part.max_pixels;
   return picture;
@@ -69,7 +113,7 @@ RequestMessages read_messages(const Request& request) {
   chat::Messages messages = chat::read_messages(io::parse_json(request.messages_json, "messages"));
   RequestMessages result{std::move(messages.json), {}};
   for (const chat::VisualPart& part : messages.visuals)
-    result.pictures.push_back({picture_of(part), part.where});
+    result.visuals.push_back({visual_of(part), part.where});
   return result;
 }
 

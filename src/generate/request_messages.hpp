@@ -1,8 +1,9 @@
-// The messages of a request as the chat template wants them (JSON), and the pictures in them, in
-// order.
+// The messages of a request as the chat template wants them (JSON), and the pictures and videos in
+// them, in order.
 #pragma once
 
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "io/json.hpp"
@@ -10,14 +11,14 @@
 
 namespace sightline::generate {
 
-struct RequestPicture {
-  Picture source;
+struct RequestVisual {
+  std::variant<Picture, Video> source;
   std::string where;  ///< JSON path of the part, "messages[0].content[1]"
 };
 
 struct RequestMessages {
   io::Json json;
-  std::vector<RequestPicture> pictures;
+  std::vector<RequestVisual> visuals;
 };
 
 /// From `messages`, or, if that is empty, from the document `messages_json`. Throws

@@ -42,6 +42,17 @@ struct Session::Impl {
 
 namespace {
 
+VideoReport video_report(const video::Clip& clip) {
+  VideoReport report;
+  report.frames = clip.facts().frames;
+  report.rate = clip.rate();
+  for (std::int64_t k = 0; k < clip.sampling().count; ++k)
+    report.indices.push_back(clip.sampling().index(k));
+  for (std::int64_t group = 0; group < clip.groups(); ++group)
+    report.seconds.push_back(clip.sampling().seconds(group));
+  return report;
+}
+
 std::vector<PictureReport> picture_reports(const Prompt& prompt) {
   std::vector<PictureReport> reports;
   for (const generate::PromptPicture& picture : prompt.pictures) {
@@ -54,6 +65,7 @@ std::vector<PictureReport> picture_reports(const Prompt& prompt) {
     report.tokens = picture.picture.tokens;
     report.orientation = picture.report.orientation;
     report.decode_ms = picture.decode_ms;
+    if (picture.is_video()) report.video = video_report(*picture.clip);
     report.notes = picture.report.warnings;
     if (picture.report.frames_ignored > 0) {
       report.notes.push_back(
@@ -79,7 +91,8 @@ void Session::Impl::check_length(const Prompt& prompt) const {
   throw Error(
       Code::context_length_exceeded,
       fmt::format("the prompt has {} tokens{}, the context holds {} with the answer: use {}"
-                  "smaller pictures (--max-pixels) or a shorter text",
+                  "smaller pictures (--max-pixels), fewer or smaller video frames (--max-frames, "
+                  "--video-pixels) or a shorter text",
                   prompt.tokens(), pictures.empty() ? "" : " (pictures: " + pictures + ")", context,
                   can_grow ? "a larger --ctx, " : ""),
       {{"prompt_tokens", std::to_string(prompt.tokens())}, {"context", std::to_string(context)}});

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "image/alpha.hpp"
 #include "image/codec.hpp"
 #include "image/orient.hpp"
 #include "sightline/error.hpp"
@@ -11,12 +12,6 @@ namespace sightline::image {
 namespace {
 
 constexpr std::size_t kMaxWarnings = 8;
-
-// Onto white, per channel. Source: specification section 2.1 (equal to Pillow for all 65,536
-// pairs).
-std::uint8_t onto_white(std::uint32_t sample, std::uint32_t alpha) {
-  return static_cast<std::uint8_t>((sample * alpha + 255 * (255 - alpha) + 127) / 255);
-}
 
 }  // namespace
 
