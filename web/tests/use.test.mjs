@@ -136,6 +136,12 @@ test('video lab, positions, layers, recorded runs and questions answer', async (
   const page = await site.open('en/video/');
   assert.match(await page.locator('#video-summary').innerText(), /^19 of 291 frames/);
   assert.equal(await page.locator('#video-groups tbody tr').count(), 10);
+  await page.fill('#field-fps', '');
+  await page.fill('#field-n', '1000000');
+  await page.fill('#field-k', '100000');
+  const long = engine('calc', '--mode', 'video', '--total-frames', '1000000', '--native-fps', '30', '--num-frames', '100000', '--height', '720', '--width', '1280');
+  const summary = await page.locator('#video-summary').innerText();
+  assert.ok(summary.includes(`last stamp reads ${long.sampling.timestamps.at(-1)} seconds`), summary);
   await page.goto(page.url().replace('video/', 'positions/'));
   await page.waitForFunction(() => document.documentElement.dataset.ready === 'true');
   assert.match(await page.locator('#pos-summary').innerText(), /position 24: -56/);

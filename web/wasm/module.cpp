@@ -15,9 +15,9 @@
 namespace sightline::web {
 namespace {
 
-constexpr std::size_t kBufferBytes = std::size_t{1} << 20;
+constexpr std::size_t kBufferBytes = std::size_t{1} << 22;  // the longest answer and room to spare
 constexpr std::size_t kRequestBytes = 4096;
-constexpr std::int64_t kMaxListed = 4096;  // elements of a list; more are left out
+constexpr std::int64_t kMaxListed = calc::kMaxFrames;  // elements of a list; more are left out
 constexpr std::size_t kMaxSegments = 64;
 std::array<char, kBufferBytes> buffer;
 std::array<char, kRequestBytes> request_copy;

@@ -8,17 +8,19 @@ import { use_page } from '../page_context';
 
 const kShown = 40; // groups that are listed
 const kWidth = 760;
+const kDots = 800; // frames that are drawn; of more, every second, third, ...
 
 function Timeline({ total, sampling }: { total: number; sampling: Sampling }) {
   const { t } = use_page();
   const x = (frame: number) => 10 + ((kWidth - 20) * frame) / Math.max(1, total - 1);
+  const every = Math.ceil(sampling.count / kDots);
   const ticks = total <= 400 ? Array.from({ length: total }, (_, i) => i) : [];
   return (
     <div class="drawing" role="region" aria-label={t('video_timeline')} tabIndex={0}>
       <svg class="fig timeline" viewBox={`0 0 ${kWidth} 90`} role="img" aria-label={t('video_timeline')}>
         <line class="rule" x1={10} x2={kWidth - 10} y1={44} y2={44} />
         {ticks.map((frame) => <line class="tick" x1={x(frame)} x2={x(frame)} y1={38} y2={50} />)}
-        {sampling.indices.map((frame, k) => <circle class={Math.floor(k / 2) % 2 === 0 ? 'dot text' : 'dot merge'} cx={x(frame)} cy={44} r={5} />)}
+        {sampling.indices.map((frame, k) => k % every === 0 && <circle class={Math.floor(k / 2) % 2 === 0 ? 'dot text' : 'dot merge'} cx={x(frame)} cy={44} r={5} />)}
         <text x={10} y={76}>0</text>
         <text x={kWidth - 10} y={76} text-anchor="end">{number_text(total - 1)}</text>
       </svg>
