@@ -209,6 +209,13 @@ struct Timings {
   double load_ms = 0, prepare_ms = 0, encode_ms = 0, prefill_ms = 0, decode_ms = 0;
 };
 
+/// Pages of files that came from storage: of mapped weights, which is how a checkpoint larger than
+/// memory runs. Counted for the whole process.
+struct PageIns {
+  std::int64_t faults = 0;  ///< times that somebody waited for one (getrusage, ru_majflt)
+  std::int64_t bytes = 0;   ///< read from storage, read-ahead included; 0 where unknown
+};
+
 struct Result {
   std::string text, reasoning;
   std::vector<std::int32_t> token_ids;  ///< of the whole answer, the stop token included
@@ -220,6 +227,7 @@ struct Result {
   Timings timings;
   std::uint64_t seed = 0;
   std::int64_t peak_memory_bytes = 0;  ///< VmHWM of the process, mapped pages included
+  PageIns page_ins;                    ///< during this answer
 };
 
 /// Where a request stands; `done` of `total` in units of the stage (pictures and groups of video

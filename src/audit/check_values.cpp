@@ -32,7 +32,20 @@ Scan scan(const std::byte* data, std::int64_t count, Word exponent) {
   return {non_finite, bits};
 }
 
+/// Of 8-bit floats only all bits but the sign set is no number.
+Scan scan_f8(const std::byte* data, std::int64_t count) {
+  constexpr unsigned kMagnitude = 0x7F;
+  Scan found;
+  for (std::int64_t i = 0; i < count; ++i) {
+    const unsigned magnitude = static_cast<unsigned>(data[i]) & kMagnitude;
+    found.bits |= magnitude;
+    found.non_finite += magnitude == kMagnitude ? 1 : 0;
+  }
+  return found;
+}
+
 Scan scan(DType dtype, const std::byte* data, std::int64_t count) {
+  if (dtype == DType::f8_e4m3) return scan_f8(data, count);
   constexpr std::uint16_t kBf16Exponent = 0x7F80, kF16Exponent = 0x7C00;
   constexpr std::uint32_t kF32Exponent = 0x7F800000;
   if (dtype == DType::bf16) return scan<std::uint16_t>(data, count, kBf16Exponent);
@@ -67,7 +80,8 @@ void check_tensor(const io::StoredTensor& tensor, const std::function<void(std::
 }
 
 bool is_float(DType dtype) {
-  return dtype == DType::f32 || dtype == DType::bf16 || dtype == DType::f16;
+  return dtype == DType::f32 || dtype == DType::bf16 || dtype == DType::f16 ||
+         dtype == DType::f8_e4m3;
 }
 
 }  // namespace

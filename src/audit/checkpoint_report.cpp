@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 
 #include "audit/module_tree.hpp"
@@ -35,12 +36,19 @@ std::vector<io::ClaimedTensor> all_tensors(const model::ModelInfo& info,
   if (stored == nullptr) {
     tensors = info.report.tensors;
     for (const io::NamedShape& tensor : info.mtp)
-      tensors.push_back({tensor.name, "no file", DType::bf16, tensor.shape});
+      tensors.push_back({tensor.name, "no file", DType::bf16, tensor.shape, {}, {}});
     return tensors;
   }
+  std::map<std::string_view, const io::ClaimedTensor*> claimed;
+  for (const io::ClaimedTensor& tensor : info.report.tensors) claimed.emplace(tensor.name, &tensor);
   for (const std::string_view name : stored->names()) {
+    if (const auto found = claimed.find(name); found != claimed.end()) {
+      tensors.push_back(*found->second);
+      continue;
+    }
     const io::StoredTensor tensor = *stored->find(name);
-    tensors.push_back({std::string(name), std::string(tensor.file), tensor.dtype, tensor.shape});
+    tensors.push_back(
+        {std::string(name), std::string(tensor.file), tensor.dtype, tensor.shape, {}, {}});
   }
   return tensors;
 }
@@ -51,7 +59,7 @@ std::vector<DtypeUse> dtypes_of(const std::vector<io::ClaimedTensor>& tensors) {
     DtypeUse& use = uses[tensor.dtype];
     use.dtype = tensor.dtype;
     ++use.tensors;
-    use.parameters += tensor.shape.elements();
+    use.parameters += tensor.parameters();
     use.bytes += tensor.bytes();
   }
   std::vector<DtypeUse> sorted;
@@ -61,9 +69,29 @@ std::vector<DtypeUse> dtypes_of(const std::vector<io::ClaimedTensor>& tensors) {
   return sorted;
 }
 
-std::vector<Finding> odd_dtypes(const std::vector<io::ClaimedTensor>& tensors, DType expected) {
+std::vector<StorageUse> storage_of(const std::vector<io::ClaimedTensor>& claimed) {
+  std::map<std::string_view, StorageUse> uses;
+  for (const io::ClaimedTensor& tensor : claimed) {
+    if (tensor.stored.empty()) continue;
+    StorageUse& use = uses[tensor.stored];
+    use.stored = tensor.stored;
+    ++use.weights;
+    use.parameters += tensor.parameters();
+  }
+  std::vector<StorageUse> sorted;
+  for (const auto& [stored, use] : uses) sorted.push_back(use);
+  std::stable_sort(sorted.begin(), sorted.end(), [](const StorageUse& a, const StorageUse& b) {
+    return a.parameters > b.parameters;
+  });
+  return sorted;
+}
+
+std::vector<Finding> odd_dtypes(const std::vector<io::ClaimedTensor>& tensors, DType expected,
+                                bool quantised) {
   std::vector<Finding> findings;
   for (const io::ClaimedTensor& tensor : tensors) {
+    // Of a quantised checkpoint, those that are used and not part of a packed weight.
+    if (quantised && (tensor.packed_parameters || tensor.stored.empty())) continue;
     const bool wide = tensor.dtype == DType::f32 && io::published_as_float32(tensor.name);
     if (tensor.dtype == expected || wide) continue;
     findings.push_back({Finding::Kind::dtype, tensor.name, tensor.file, 0,
@@ -132,9 +160,15 @@ CheckpointReport report_checkpoint(const Subject& subject, const model::VisionLa
   report.processor_class = processor_class(subject);
   const std::vector<io::ClaimedTensor> tensors = all_tensors(info, stored);
   report.dtypes = dtypes_of(tensors);
-  const DType most = report.dtypes.empty() ? DType::bf16 : report.dtypes.front().dtype;
+  report.quantisation = info.report.quantisation;
+  report.storage = storage_of(info.report.tensors);
+  std::vector<io::ClaimedTensor> plain;
+  std::copy_if(tensors.begin(), tensors.end(), std::back_inserter(plain),
+               [](const io::ClaimedTensor& tensor) { return !tensor.packed_parameters; });
+  const std::vector<DtypeUse> types = dtypes_of(plain);
+  const DType most = types.empty() ? DType::bf16 : types.front().dtype;
   report.loaded_as = dtype_of_config(subject.config).value_or(most);
-  report.findings = odd_dtypes(tensors, report.loaded_as);
+  report.findings = odd_dtypes(tensors, report.loaded_as, !report.quantisation.empty());
   report.tied_head = info.tied_head;
   report.skipped = info.report.skipped;
   if (stored == nullptr) {

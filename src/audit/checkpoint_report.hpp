@@ -31,6 +31,12 @@ struct DtypeUse {
   std::int64_t tensors = 0, parameters = 0, bytes = 0;
 };
 
+/// Weights that are stored alike.
+struct StorageUse {
+  std::string stored;  ///< "BF16", "int4, groups of 128, zero points"
+  std::int64_t weights = 0, parameters = 0;
+};
+
 struct CheckpointReport {
   std::string config_class;  ///< transformers' class, by the name of the model's
   std::string model_type;
@@ -39,6 +45,8 @@ struct CheckpointReport {
   std::vector<DtypeUse> dtypes;            ///< of all tensors, most parameters first
   DType loaded_as = DType::bf16;           ///< into which transformers loads: dtype_of_config()
   std::vector<io::ShardInfo> shards;       ///< none for a published size
+  std::string quantisation;                ///< quant_method, or empty
+  std::vector<StorageUse> storage;         ///< of the weights in use, most parameters first
   bool tied_head = false;
   std::int64_t used = 0, skipped = 0, ignored = 0;  ///< tensors; ignored are mtp.*
   std::vector<std::string> mtp_missing;  ///< mtp.* tensors of the published layout not stored

@@ -89,7 +89,7 @@ std::int64_t sum(const ModuleNode& node, const F& of_tensor) {
 }  // namespace
 
 std::int64_t ModuleNode::parameters() const {
-  return sum(*this, [](const io::ClaimedTensor& tensor) { return tensor.shape.elements(); });
+  return sum(*this, [](const io::ClaimedTensor& tensor) { return tensor.parameters(); });
 }
 
 std::int64_t ModuleNode::bytes() const {
@@ -98,6 +98,19 @@ std::int64_t ModuleNode::bytes() const {
 
 std::int64_t ModuleNode::tensor_count() const {
   return sum(*this, [](const io::ClaimedTensor&) { return std::int64_t{1}; });
+}
+
+std::string ModuleNode::stored() const {
+  std::vector<std::string_view> kinds;
+  std::string text;
+  for (const io::ClaimedTensor& tensor : tensors) {
+    if (tensor.stored.empty() ||
+        std::find(kinds.begin(), kinds.end(), tensor.stored) != kinds.end())
+      continue;
+    kinds.emplace_back(tensor.stored);
+    text += (text.empty() ? "" : "; ") + tensor.stored;
+  }
+  return text;
 }
 
 const ModuleNode* ModuleNode::find(std::string_view wanted) const {
@@ -139,7 +152,8 @@ bool alike(const ModuleNode& a, const ModuleNode& b) {
     return false;
   }
   for (std::size_t i = 0; i < a.tensors.size(); ++i) {
-    if (a.tensors[i].dtype != b.tensors[i].dtype || !(a.tensors[i].shape == b.tensors[i].shape))
+    const io::ClaimedTensor &left = a.tensors[i], &right = b.tensors[i];
+    if (left.dtype != right.dtype || left.shape != right.shape || left.stored != right.stored)
       return false;
   }
   for (std::size_t i = 0; i < a.children.size(); ++i) {

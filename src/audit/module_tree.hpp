@@ -23,6 +23,9 @@ struct ModuleNode {
   [[nodiscard]] std::int64_t parameters() const;
   [[nodiscard]] std::int64_t bytes() const;
   [[nodiscard]] std::int64_t tensor_count() const;
+  /// How its own weights are stored, e.g. "BF16" or "int4, groups of 128"; different ones side by
+  /// side, empty without any.
+  [[nodiscard]] std::string stored() const;
   /// The module at `path` below the root (full path, or relative to this node); null if none.
   [[nodiscard]] const ModuleNode* find(std::string_view path) const;
 };

@@ -32,8 +32,11 @@ io::Json with_tied_head(const io::Json& config, bool tied) {
 
 std::unique_ptr<model::VisionLanguageModel> Subject::declare() const {
   if (directory && config.is_object()) {
-    if (const std::optional<bool> head = stores_head(*directory))
-      return generate::declare_model(with_tied_head(config, !*head), file);
+    const std::optional<bool> head = stores_head(*directory);
+    // Which weights are packed is said by the files alone: their headers are read then.
+    if (head && config.find("quantization_config") != nullptr)
+      return generate::load_model(*directory, /*use_mmap=*/true);
+    if (head) return generate::declare_model(with_tied_head(config, !*head), file);
   }
   return generate::declare_model(config, file);
 }

@@ -1,5 +1,5 @@
-// The two 16-bit float formats of checkpoints as plain integers: exact widening to float32, and
-// rounding to bf16. Pure functions. Vector forms live with the kernel sets.
+// The 16-bit and 8-bit float formats of checkpoints as plain integers: exact widening to float32,
+// and rounding to bf16. Pure functions. Vector forms live with the kernel sets.
 #pragma once
 
 #include <bit>
@@ -14,6 +14,11 @@ struct bf16 {
 /// IEEE 754 binary16.
 struct f16 {
   std::uint16_t bits = 0;
+};
+
+/// 8-bit float of 4 exponent and 3 fraction bits, bias 7, no infinities ("e4m3fn").
+struct f8_e4m3 {
+  std::uint8_t bits = 0;
 };
 
 /// Exact.
@@ -34,6 +39,19 @@ constexpr float widen(f16 x) noexcept {
     return std::bit_cast<float>(std::bit_cast<std::uint32_t>(value) | sign);
   }
   return std::bit_cast<float>(sign | ((magnitude << 13) + (112U << 23)));  // bias 15 -> 127
+}
+
+/// Exact, subnormal numbers included; all bits but the sign set is a NaN. OCP 8-bit floating point
+/// specification (OFP8), section 5.
+constexpr float widen(f8_e4m3 x) noexcept {
+  const std::uint32_t sign = static_cast<std::uint32_t>(x.bits & 0x80U) << 24;
+  const std::uint32_t magnitude = x.bits & 0x7fU;
+  if (magnitude == 0x7fU) return std::bit_cast<float>(sign | 0x7fc00000U);
+  if (magnitude < 0x08U) {  // zero or subnormal: magnitude x 2^-9
+    const float value = static_cast<float>(magnitude) * 0x1p-9F;
+    return std::bit_cast<float>(std::bit_cast<std::uint32_t>(value) | sign);
+  }
+  return std::bit_cast<float>(sign | ((magnitude << 20) + (120U << 23)));  // bias 7 -> 127
 }
 
 /// Round to nearest, ties to even; too large becomes infinity; a NaN stays a NaN and becomes quiet.

@@ -143,4 +143,13 @@ std::span<const std::byte> FileBytes::range(std::int64_t offset, std::int64_t le
   return {data_ + offset, static_cast<std::size_t>(length)};
 }
 
+void forget_pages(const std::byte* data, std::int64_t bytes) noexcept {
+  const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
+  const auto begin = (reinterpret_cast<std::uintptr_t>(data) + page - 1) / page * page;
+  const auto end =
+      (reinterpret_cast<std::uintptr_t>(data) + static_cast<std::uintptr_t>(bytes)) / page * page;
+  // A hint: where it fails the pages stay, and nothing else changes.
+  if (end > begin) (void)::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTNEED);
+}
+
 }  // namespace sightline

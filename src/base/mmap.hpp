@@ -42,4 +42,8 @@ class FileBytes {
   std::size_t base_size_ = 0;  ///< bytes mapped; 0 if the memory was allocated
 };
 
+/// Lets whole pages of a mapped file within these bytes leave memory; they come back from the file
+/// when they are read. Only for bytes of FileBytes::map().
+void forget_pages(const std::byte* data, std::int64_t bytes) noexcept;
+
 }  // namespace sightline

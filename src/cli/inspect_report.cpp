@@ -45,10 +45,13 @@ std::string tensors_line(const CheckpointReport& report) {
 }
 
 std::string head_line(const Inspected& inspected) {
-  const ModuleNode* table = inspected.tree.find("model.language_model.embed_tokens");
-  if (!inspected.report.tied_head || table == nullptr) return "its own lm_head.weight";
-  return fmt::format("tied to model.language_model.embed_tokens.weight ({} parameters, not extra)",
-                     grouped(table->parameters()));
+  for (const char* path : {"model.language_model.embed_tokens", "model.embed_tokens"}) {
+    const ModuleNode* table = inspected.tree.find(path);
+    if (!inspected.report.tied_head || table == nullptr) continue;
+    return fmt::format("tied to {}.weight ({} parameters, not extra)", path,
+                       grouped(table->parameters()));
+  }
+  return "its own lm_head.weight";
 }
 
 std::string report_text(const Inspected& inspected) {
@@ -70,6 +73,13 @@ std::string report_text(const Inspected& inspected) {
   }
   line("loaded as", fmt::format("{} by transformers; sightline uses weights as they are stored",
                                 audit::dtype_text(report.loaded_as)));
+  title = report.quantisation.empty() ? "stored" : "quantised";
+  for (const audit::StorageUse& use : report.storage) {
+    line(title, fmt::format("{}{}: {} weights, {} parameters",
+                            title == "quantised" ? report.quantisation + ": " : "", use.stored,
+                            grouped(use.weights), grouped(use.parameters)));
+    title = "";
+  }
   title = "shards";
   for (const io::ShardInfo& shard : report.shards) {
     line(title, fmt::format("{}: {} tensors, {}", shard.file, grouped(shard.tensors),
@@ -127,7 +137,7 @@ void add_rows(const ModuleNode& node, int level, bool full, std::size_t copies,
              copies > 1 ? fmt::format("{} x {}", copies, node.class_name) : node.class_name,
              grouped(node.tensor_count() * static_cast<std::int64_t>(copies)),
              grouped(node.parameters() * static_cast<std::int64_t>(copies)),
-             byte_text(node.bytes() * static_cast<std::int64_t>(copies))});
+             byte_text(node.bytes() * static_cast<std::int64_t>(copies)), node.stored()});
   for (const audit::Run& run : audit::folded(node.children)) {
     const ModuleNode& first = node.children[run.first];
     if (!full && run.last > run.first) {
@@ -145,7 +155,8 @@ std::string module_table(const ModuleNode& node, bool full) {
                {"class", false, true},
                {"tensors", true},
                {"parameters", true},
-               {"bytes", true}});
+               {"bytes", true},
+               {"stored", false, true}});
   add_rows(node, 0, full, 1, node.path.empty() ? "(root)" : node.path, table);
   return table.text();
 }
@@ -191,6 +202,7 @@ void add_modules(const ModuleNode& node, io::Json& list) {
                              {"extra", node.extra},
                              {"parameters", node.parameters()},
                              {"bytes", node.bytes()},
+                             {"stored", node.stored()},
                              {"tensors", std::move(tensors)}});
   for (const ModuleNode& child : node.children) add_modules(child, list);
 }
@@ -198,6 +210,11 @@ void add_modules(const ModuleNode& node, io::Json& list) {
 io::Json report_json(const Inspected& inspected) {
   const CheckpointReport& report = inspected.report;
   io::Json dtypes = io::Json::array(), shards = io::Json::array(), findings = io::Json::array();
+  io::Json storage = io::Json::array();
+  for (const audit::StorageUse& use : report.storage) {
+    storage.push(io::Json::Object{
+        {"stored", use.stored}, {"weights", use.weights}, {"parameters", use.parameters}});
+  }
   for (const audit::DtypeUse& use : report.dtypes) {
     dtypes.push(io::Json::Object{{"dtype", name_of(use.dtype)},
                                  {"tensors", use.tensors},
@@ -223,6 +240,8 @@ io::Json report_json(const Inspected& inspected) {
                           {"processor_class", std::move(processor)},
                           {"dtypes", std::move(dtypes)},
                           {"loaded_as", audit::dtype_text(report.loaded_as)},
+                          {"quantisation", report.quantisation},
+                          {"storage", std::move(storage)},
                           {"shards", std::move(shards)},
                           {"tied_head", report.tied_head},
                           {"used", report.used},

@@ -139,6 +139,8 @@ io::Json result_json(const Result& result) {
   json.add("seed", seed_json(result.seed));
   json.add("timings", timings_json(result));
   json.add("peak_memory_bytes", result.peak_memory_bytes);
+  json.add("page_ins",
+           io::Json::Object{{"faults", result.page_ins.faults}, {"bytes", result.page_ins.bytes}});
   if (!result.tokens.empty()) json.add("logprobs", logprobs_json(result));
   return json;
 }
@@ -173,8 +175,11 @@ std::string stats_text(const Result& result, const EngineInfo& info, const Engin
   text += fmt::format("answer       {} tokens in {:.0f} ms ({:.1f} tokens/s), {}, seed {}\n",
                       result.token_ids.size(), t.decode_ms, rate(steps(result), t.decode_ms),
                       result.finish_reason, result.seed);
-  return text + fmt::format("memory       {:.1f} MiB at the peak, mapped pages included\n",
-                            static_cast<double>(result.peak_memory_bytes) / kBytesPerMiB);
+  text += fmt::format("memory       {:.1f} MiB at the peak, mapped pages included\n",
+                      static_cast<double>(result.peak_memory_bytes) / kBytesPerMiB);
+  return text + fmt::format("page-ins     {} faults, {:.1f} MiB read from storage\n",
+                            result.page_ins.faults,
+                            static_cast<double>(result.page_ins.bytes) / kBytesPerMiB);
 }
 
 }  // namespace sightline::cli

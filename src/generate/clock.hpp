@@ -1,8 +1,10 @@
-// Elapsed time in milliseconds, and the peak memory of the process.
+// Elapsed time in milliseconds, the peak memory of the process, and what it read from storage.
 #pragma once
 
 #include <chrono>
 #include <cstdint>
+
+#include "sightline/engine.hpp"
 
 namespace sightline::generate {
 
@@ -21,5 +23,8 @@ class Stopwatch {
 /// Peak resident memory of the process in bytes, mapped pages included (VmHWM of
 /// /proc/self/status); 0 if unknown.
 std::int64_t peak_memory_bytes();
+
+/// What the process has paged in so far (getrusage; read_bytes of /proc/self/io).
+PageIns page_ins();
 
 }  // namespace sightline::generate

@@ -172,6 +172,7 @@ Result Session::Impl::send(const Request& request, const OnToken& on_token,
   Result result;
   result.timings.load_ms = engine->load_ms;
   const generate::Stopwatch prepare;
+  const PageIns before = generate::page_ins();
   // Everything that can be refused is, before anything is computed.
   const generate::SamplerOptions sampling =
       generate::settle(request.sampling, engine->generation.defaults);
@@ -194,6 +195,8 @@ Result Session::Impl::send(const Request& request, const OnToken& on_token,
     result.finish_reason = "cancelled";
   }
   result.peak_memory_bytes = generate::peak_memory_bytes();
+  const PageIns after = generate::page_ins();
+  result.page_ins = {after.faults - before.faults, after.bytes - before.bytes};
   return result;
 }
 

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "io/quantisation.hpp"
 #include "io/safetensors.hpp"
 #include "sightline/tensor.hpp"
 #include "sightline/trace.hpp"
@@ -46,6 +47,8 @@ class Checkpoint {
     (void)expected;
     return find(name);
   }
+  /// True if tensors are made up as they are asked for: nothing is packed then.
+  [[nodiscard]] virtual bool declared() const { return false; }
 };
 
 /// A checkpoint without weights, for walks that only count: every tensor that a model asks for
@@ -68,6 +71,12 @@ struct ClaimedTensor {
   std::string name, file;
   DType dtype = DType::f32;
   Shape shape;
+  /// Of a packed weight's tensors: what its codes stand for, and 0 for all that goes with them.
+  std::optional<std::int64_t> packed_parameters;
+  std::string stored;  ///< how: "BF16", "int4, groups of 128"; empty for scales and the like
+  [[nodiscard]] std::int64_t parameters() const {
+    return packed_parameters.value_or(shape.elements());
+  }
   [[nodiscard]] std::int64_t bytes() const { return shape.elements() * dtype_size(dtype); }
 };
 
@@ -77,6 +86,7 @@ struct LoadReport {
   std::vector<std::string> ignored;    ///< names of ignored mtp.* tensors
   std::vector<Site> modules;           ///< in transformers' order, parents first
   std::vector<ClaimedTensor> tensors;  ///< in the order of their modules
+  std::string quantisation;            ///< quant_method; empty for a checkpoint as trained
 };
 
 /// Walks module paths: loader.at("layers").at(3).at("mlp").weight("gate_proj.weight", out, in).
@@ -84,7 +94,10 @@ struct LoadReport {
 /// names the tensor.
 class Loader {
  public:
-  explicit Loader(std::shared_ptr<const Checkpoint> checkpoint);
+  /// Matrices may be stored as `quantisation` says. Throws Error(invalid_config) if its list
+  /// of modules that stay as they were belongs to another model.
+  explicit Loader(std::shared_ptr<const Checkpoint> checkpoint,
+                  std::shared_ptr<const Quantisation> quantisation = nullptr);
 
   [[nodiscard]] Loader at(std::string_view child) const;  ///< "a.b" is allowed
   [[nodiscard]] Loader at(std::int64_t index) const;
@@ -95,6 +108,9 @@ class Loader {
 
   /// True if the checkpoint stores `leaf` below this path.
   [[nodiscard]] bool has(std::string_view leaf) const;
+  /// True if it stores the matrix `leaf` (a name that ends in "weight") below this path, plain or
+  /// packed.
+  [[nodiscard]] bool has_weight(std::string_view leaf) const;
   /// Claims a tensor of exactly this shape. Throws Error(missing_tensor, tensor_shape,
   /// tensor_dtype).
   StoredTensor tensor(std::string_view leaf, const Shape& expected) const;
@@ -102,7 +118,7 @@ class Loader {
   /// checkpoint has the first. Errors as tensor().
   StoredTensor either(std::string_view leaf, const Shape& expected, const Shape& other) const;
   /// Claims a float tensor whose dimensions after the first, multiplied, give `in` (a convolution's
-  /// kernel is flattened).
+  /// kernel is flattened), or the tensors of a packed weight in its place.
   Weight weight(std::string_view leaf, const Shape& expected) const;
   /// Claims a small float tensor and widens it to float32 (norms, biases, convolution taps).
   std::vector<float> values(std::string_view leaf, const Shape& expected) const;

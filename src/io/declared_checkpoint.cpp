@@ -32,6 +32,7 @@ class DeclaredCheckpoint final : public Checkpoint {
   [[nodiscard]] std::optional<StoredTensor> find(std::string_view) const override {
     return std::nullopt;
   }
+  [[nodiscard]] bool declared() const override { return true; }
   [[nodiscard]] std::optional<StoredTensor> claim(std::string_view name,
                                                   const Shape& expected) const override {
     if (absent_.contains(name)) return std::nullopt;

@@ -5,6 +5,8 @@
 #include <set>
 
 #include "io/checkpoint.hpp"
+#include "io/packed_tensors.hpp"
+#include "io/tensor_faults.hpp"
 #include "sightline/error.hpp"
 
 namespace sightline::io {
@@ -34,26 +36,12 @@ int common_tail(std::string_view a, std::string_view b) {
   }
 }
 
-bool is_float_storage(DType dtype) {
-  return dtype == DType::f32 || dtype == DType::bf16 || dtype == DType::f16;
-}
-
-[[noreturn]] void fail_shape(const StoredTensor& stored, const std::string& expected) {
-  throw Error(Code::tensor_shape,
-              fmt::format("{}: tensor {}: expected shape {} by the configuration, found {}",
-                          stored.file, stored.name, expected, shape_text(stored.shape)),
-              {{"file", std::string(stored.file)},
-               {"tensor", std::string(stored.name)},
-               {"expected", expected},
-               {"found", shape_text(stored.shape)}});
-}
-
 void check_float(const StoredTensor& stored) {
-  if (is_float_storage(stored.dtype)) return;
+  if (is_float(stored.dtype)) return;
   throw Error(
       Code::tensor_dtype,
-      fmt::format("{}: tensor {}: expected F32, BF16 or F16, found {}: quantised checkpoints are "
-                  "not supported, use the original one",
+      fmt::format("{}: tensor {}: expected F32, BF16 or F16, found {}: quantised, though nothing "
+                  "in quantization_config of config.json says how",
                   stored.file, stored.name, dtype_name(stored.dtype)),
       {{"file", std::string(stored.file)},
        {"tensor", std::string(stored.name)},
@@ -61,10 +49,31 @@ void check_float(const StoredTensor& stored) {
        {"found", std::string(dtype_name(stored.dtype))}});
 }
 
+constexpr std::string_view kWeight = "weight";
+
+/// The module of a matrix: its name without ".weight"; nothing for other names.
+std::optional<std::string> module_of(std::string_view name) {
+  if (!name.ends_with(".weight")) return std::nullopt;
+  return std::string(name.substr(0, name.size() - kWeight.size() - 1));
+}
+
+/// Every module that a checkpoint has tensors of, and those above them.
+std::vector<std::string> module_names(const Checkpoint& checkpoint) {
+  std::set<std::string> modules;
+  for (std::string_view name : checkpoint.names()) {
+    for (std::size_t dot = name.rfind('.'); dot != std::string_view::npos; dot = name.rfind('.')) {
+      name = name.substr(0, dot);
+      if (!modules.emplace(name).second) break;
+    }
+  }
+  return {modules.begin(), modules.end()};
+}
+
 }  // namespace
 
 struct Loader::Book {
   std::shared_ptr<const Checkpoint> checkpoint;
+  std::shared_ptr<const Quantisation> quantisation;  // null: everything is stored as floats
   std::set<std::string, std::less<>> claimed;
   std::vector<std::string> skipped;  // paths left alone on purpose
   std::vector<Site> modules;
@@ -76,12 +85,66 @@ struct Loader::Book {
                        [&](const std::string& path) { return is_below(name, path); });
   }
 
+  /// Skipped, or a value that only rounds activations, or the zero points of a weight without any.
+  [[nodiscard]] bool is_left_aside(std::string_view name) const {
+    if (is_skipped(name)) return true;
+    return quantisation &&
+           (Quantisation::is_activation_scale(name) || name.ends_with(".weight_zero_point"));
+  }
+
   StoredTensor claim(const std::string& name, const Shape& expected) {
     std::optional<StoredTensor> found = checkpoint->claim(name, expected);
     if (!found) fail_missing(name);
-    if (claimed.insert(name).second)
-      tensors.push_back({name, std::string(found->file), found->dtype, found->shape});
+    note(name, *found, {}, std::string(dtype_name(found->dtype)));
     return *found;
+  }
+
+  void note(const std::string& name, const StoredTensor& found,
+            std::optional<std::int64_t> parameters, std::string stored) {
+    if (!claimed.insert(name).second) return;
+    tensors.push_back(
+        {name, std::string(found.file), found.dtype, found.shape, parameters, std::move(stored)});
+  }
+
+  /// How a module's matrix is packed; null if it is stored as floats.
+  [[nodiscard]] const WeightScheme* packing(const std::string& module) const {
+    if (!quantisation || checkpoint->declared()) return nullptr;
+    const WeightScheme* scheme =
+        quantisation->ignores(module) ? nullptr : quantisation->scheme_of(module);
+    for (const char* leaf : {"weight_packed", "qweight"}) {
+      const std::string codes = fmt::format("{}.{}", module, leaf);
+      if (!checkpoint->contains(codes)) continue;
+      if (scheme != nullptr && codes_leaf(scheme->layout) == leaf) return scheme;
+      fail_packing(codes);
+    }
+    if (scheme == nullptr) return nullptr;
+    const std::optional<StoredTensor> plain = checkpoint->find(module + ".weight");
+    if (!plain && codes_leaf(scheme->layout) == kWeight) return nullptr;
+    // What the configuration would pack may be stored as floats all the same.
+    return plain && is_float(plain->dtype) ? nullptr : scheme;
+  }
+  [[noreturn]] void fail_packing(const std::string& codes) const {
+    throw Error(
+        Code::invalid_config,
+        fmt::format("{}: quantization_config: expected it to say how tensor {} is packed, found "
+                    "that it leaves this module as it was, or packs it another way",
+                    quantisation->file(), codes),
+        {{"file", quantisation->file()}, {"tensor", codes}});
+  }
+
+  std::shared_ptr<const PackedWeight> pack(const std::string& module, const WeightScheme& scheme,
+                                           std::int64_t out, std::int64_t in) {
+    const std::string codes = fmt::format("{}.{}", module, codes_leaf(scheme.layout));
+    const auto claim = [&](const std::string& name) {
+      std::optional<StoredTensor> found = checkpoint->find(name);
+      if (found && name == codes) {
+        note(name, *found, out * in, scheme.text());
+      } else if (found) {
+        note(name, *found, 0, {});
+      }
+      return found;
+    };
+    return load_packed({module, out, in, scheme, checkpoint->directory()}, claim);
   }
 
   // The stored name that shares the longest end with a missing one hints at another prefix or
@@ -105,8 +168,13 @@ struct Loader::Book {
   }
 };
 
-Loader::Loader(std::shared_ptr<const Checkpoint> checkpoint) : book_(std::make_shared<Book>()) {
+Loader::Loader(std::shared_ptr<const Checkpoint> checkpoint,
+               std::shared_ptr<const Quantisation> quantisation)
+    : book_(std::make_shared<Book>()) {
+  if (quantisation && !checkpoint->declared())
+    quantisation->check_ignored(module_names(*checkpoint));
   book_->checkpoint = std::move(checkpoint);
+  book_->quantisation = std::move(quantisation);
 }
 
 Loader Loader::at(std::string_view child) const {
@@ -126,6 +194,15 @@ Loader Loader::batched(bool on) const {
 
 bool Loader::has(std::string_view leaf) const {
   return book_->checkpoint->contains(at(leaf).path_);
+}
+
+bool Loader::has_weight(std::string_view leaf) const {
+  const std::string name = at(leaf).path_;
+  if (book_->checkpoint->contains(name)) return true;
+  const std::optional<std::string> module = module_of(name);
+  const WeightScheme* scheme = module ? book_->packing(*module) : nullptr;
+  return scheme != nullptr &&
+         book_->checkpoint->contains(fmt::format("{}.{}", *module, codes_leaf(scheme->layout)));
 }
 
 StoredTensor Loader::tensor(std::string_view leaf, const Shape& expected) const {
@@ -150,9 +227,14 @@ StoredTensor Loader::either(std::string_view leaf, const Shape& expected,
 }
 
 Weight Loader::weight(std::string_view leaf, const Shape& expected) const {
-  const StoredTensor stored = float_tensor(leaf, expected);
   const std::int64_t out = expected.rank() == 0 ? 1 : expected[0];
-  return {stored.dtype, out, out == 0 ? 0 : expected.elements() / out, stored.data};
+  const std::int64_t in = out == 0 ? 0 : expected.elements() / out;
+  if (const std::optional<std::string> module = module_of(at(leaf).path_)) {
+    if (const WeightScheme* scheme = book_->packing(*module))
+      return {DType::f32, out, in, nullptr, book_->pack(*module, *scheme, out, in)};
+  }
+  const StoredTensor stored = float_tensor(leaf, expected);
+  return {stored.dtype, out, in, stored.data};
 }
 
 std::vector<float> Loader::values(std::string_view leaf, const Shape& expected) const {
@@ -180,12 +262,14 @@ LoadReport Loader::finish() const {
     } else if (name.starts_with(kMtpPrefix)) {
       ++report.ignored_mtp;
       report.ignored.emplace_back(name);
-    } else if (book_->is_skipped(name)) {
+    } else if (book_->is_left_aside(name)) {
       ++report.skipped;
     } else {
       unexpected.push_back(name);
     }
   }
+  if (book_->quantisation && !book_->checkpoint->declared())
+    report.quantisation = book_->quantisation->method();
   report.modules = std::move(book_->modules);
   report.tensors = std::move(book_->tensors);
   if (unexpected.empty()) return report;

@@ -266,7 +266,7 @@ StoredTensor SafetensorsFile::tensor(const TensorEntry& entry) const {
     content_ = use_mmap_ ? FileBytes::map(path_, 0, bytes_) : FileBytes::read(path_, 0, bytes_);
   }
   return {entry.name,  entry.dtype, entry.shape, content_->bytes().data() + entry.begin,
-          entry.bytes, name_};
+          entry.bytes, name_,       use_mmap_};
 }
 
 namespace {

@@ -36,6 +36,7 @@ struct StoredTensor {
   const std::byte* data = nullptr;
   std::int64_t bytes = 0;
   std::string_view file;  ///< shard, for messages
+  bool mapped = false;    ///< the bytes are pages of the file
 };
 
 /// One entry of a header.

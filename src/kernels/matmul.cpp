@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "kernels/row_blocks.hpp"
 #include "kernels/table.hpp"
 
 namespace sightline::kernels {
@@ -32,6 +33,12 @@ struct Product {
 /// The part of y from (row, out) of at most `rows` x `outs`.
 void compute_tile(const Product& p, std::int64_t row, std::int64_t rows, std::int64_t out,
                   std::int64_t outs) noexcept {
+  if (p.weight.packed) {
+    return p.kernels.dot_packed({p.x.row(row), p.x.stride, std::min(rows, p.x.rows - row),
+                                 p.weight.packed.get(), out, std::min(outs, p.weight.out - out),
+                                 p.bias != nullptr ? p.bias + out : nullptr, p.y.row(row) + out,
+                                 p.y.stride});
+  }
   p.kernels.dot_stored({p.x.row(row), p.x.stride, std::min(rows, p.x.rows - row), p.weight.row(out),
                         p.weight.dtype, p.weight.in, std::min(outs, p.weight.out - out),
                         p.bias != nullptr ? p.bias + out : nullptr, p.y.row(row) + out,
@@ -46,10 +53,28 @@ void no_inputs(const Product& p) {
   }
 }
 
+/// x in the order in which a weight's columns are packed.
+ConstView in_packed_order(Compute& compute, ConstView x, const Weight& weight) {
+  if (!weight.packed || weight.packed->columns == nullptr) return x;
+  const std::int32_t* columns = weight.packed->columns;
+  const View ordered = compute.arena.matrix(x.rows, x.cols);
+  if (compute.counts_only()) return ordered;
+  for_row_blocks(compute, x.rows, x.cols, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t r = begin; r < end; ++r) {
+      const float* from = x.row(r);
+      float* to = ordered.row(r);
+      for (std::int64_t k = 0; k < x.cols; ++k) to[k] = from[columns[k]];
+    }
+  });
+  return ordered;
+}
+
 }  // namespace
 
-void matmul(Compute& compute, ConstView x, const Weight& weight, const float* bias,
+void matmul(Compute& compute, ConstView rows, const Weight& weight, const float* bias,
             View y) noexcept {
+  const ArenaScope scope(compute.arena);
+  const ConstView x = in_packed_order(compute, rows, weight);
   const Work work{2 * x.rows * weight.out * weight.in, weight.bytes(),
                   x.rows * (weight.in + weight.out) * dtype_size(DType::f32)};
   if (compute.count(work)) return;
@@ -115,6 +140,18 @@ void matmul_transposed(Compute& compute, ConstView x, const Weight& weight, View
 }
 
 void widen_row(const Weight& weight, std::int64_t index, float* out) noexcept {
+  if (weight.packed) {
+    const PackedWeight& packed = *weight.packed;
+    if (packed.columns == nullptr) return kReference.unpack({&packed, index, 0, packed.in}, out);
+    for (std::int64_t k = 0; k < packed.in; ++k) {
+      constexpr std::int64_t kPair = 2;  // runs begin at even columns
+      float pair[kPair] = {};
+      const std::int64_t first = k / kPair * kPair;
+      kReference.unpack({&packed, index, first, std::min(kPair, packed.in - first)}, pair);
+      out[packed.columns[k]] = pair[k - first];
+    }
+    return;
+  }
   kReference.widen(weight.dtype, weight.row(index), weight.in, out);
 }
 

@@ -59,6 +59,39 @@ void dot_stored(const DotStored& p) {
   }
 }
 
+float code_value(PackedCode code, const std::byte* row, std::int64_t k) {
+  if (code == PackedCode::u4) {
+    const auto both = static_cast<unsigned>(row[k / 2]);
+    return static_cast<float>(k % 2 == 0 ? both & 0xfU : both >> 4U);
+  }
+  const auto bits = static_cast<std::uint8_t>(row[k]);
+  if (code == PackedCode::f8_e4m3) return widen(f8_e4m3{bits});
+  return code == PackedCode::i8 ? static_cast<float>(static_cast<std::int8_t>(bits))
+                                : static_cast<float>(bits);
+}
+
+void unpack(const PackedRun& run, float* out) {
+  const PackedWeight& w = *run.w;
+  for (std::int64_t i = 0; i < run.n; ++i) {
+    const std::int64_t k = run.first + i, group = w.group_of(run.row, k);
+    out[i] = (code_value(w.code, w.row(run.row), k) - w.zero_of(group)) * w.scale(group);
+  }
+}
+
+void dot_packed(const DotPacked& p) {
+  float row[kDotStep];
+  for (std::int64_t o = 0; o < p.outs; ++o) {
+    for (std::int64_t first = 0; first < p.w->in; first += kDotStep) {
+      const std::int64_t depth = std::min(kDotStep, p.w->in - first);
+      unpack({p.w, p.first_out + o, first, depth}, row);
+      dot_panel(
+          {p.x + first, p.x_stride, p.rows, row, 0, 1, p.y + o, p.y_stride, depth, first > 0});
+    }
+    for (std::int64_t r = 0; p.bias != nullptr && r < p.rows; ++r)
+      p.y[r * p.y_stride + o] += p.bias[o];
+  }
+}
+
 void mix_panel(const MixPanel& p) {
   for (std::int64_t r = 0; r < p.rows; ++r) {
     const float keep = p.row_scale != nullptr ? p.row_scale[r] : p.scale;
@@ -245,6 +278,8 @@ const Kernels kReference = {
     .dot_panel = dot_panel,
     .dot_stored = dot_stored,
     .mix_panel = mix_panel,
+    .unpack = unpack,
+    .dot_packed = dot_packed,
     .softmax_step = softmax_step,
     .delta_step = delta_step,
     .decay_row = decay_row,

@@ -10,6 +10,7 @@
 
 #include "kernels/kernels.hpp"
 #include "sightline/tensor.hpp"
+#include "tensor/packed_weight.hpp"
 
 namespace sightline::kernels {
 
@@ -43,6 +44,24 @@ struct DotStored {
   const float* bias = nullptr;  ///< of the first of these outs, or null
   float* y = nullptr;
   std::int64_t y_stride = 0;
+};
+
+/// The same for a packed weight, from its codes: the bits that DotStored gives for the float32
+/// values of its elements in the order in which they are packed. x is already in that order.
+struct DotPacked {
+  const float* x = nullptr;
+  std::int64_t x_stride = 0, rows = 0;
+  const PackedWeight* w = nullptr;
+  std::int64_t first_out = 0, outs = 0;
+  const float* bias = nullptr;  ///< of the first of these outs, or null
+  float* y = nullptr;           ///< of the first of these outs
+  std::int64_t y_stride = 0;
+};
+
+/// Elements [first, first + n) of one packed row, as they lie; `first` is even.
+struct PackedRun {
+  const PackedWeight* w = nullptr;
+  std::int64_t row = 0, first = 0, n = 0;
 };
 
 /// c[r, d] = keep · c[r, d] + Σ_p a[r, p] · b[p, d] in ascending p, with keep = row_scale[r] (or
@@ -82,6 +101,9 @@ struct Kernels {
   void (*dot_panel)(const DotPanel& p) = nullptr;
   void (*dot_stored)(const DotStored& p) = nullptr;
   void (*mix_panel)(const MixPanel& p) = nullptr;
+  // Packed weights, whatever checkpoint format they come from.
+  void (*unpack)(const PackedRun& run, float* out) = nullptr;
+  void (*dot_packed)(const DotPacked& p) = nullptr;
 
   /// One block of online softmax for one row of kKvBlock scores. scores[0, n), n > 0, become
   /// exp(scale·score − max'), the rest 0; max and sum are updated; returns the factor for what was

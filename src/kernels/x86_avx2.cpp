@@ -20,6 +20,7 @@ namespace {
 /// Eight floats. Loads and stores need no alignment.
 struct Vec {
   static constexpr std::int64_t kLanes = 8;
+  static constexpr float kFloat8Unit = 256;  // 2^(15 - 7), see load_codes
   __m256 v;
 
   SIGHTLINE_INLINE Vec zero() { return {_mm256_setzero_ps()}; }
@@ -81,6 +82,33 @@ struct Vec {
     }
   }
 
+  /// Eight codes of a packed row, as floats. `f8_e4m3` comes divided by kFloat8Unit.
+  template <PackedCode C>
+  SIGHTLINE_INLINE Vec load_codes(const std::byte* p) {
+    if constexpr (C ==
+                  PackedCode::u4) {  // element i is the i-th half byte of the little-endian word
+      std::int32_t word;
+      __builtin_memcpy(&word, p, sizeof word);
+      const __m256i shifts = _mm256_setr_epi32(0, 4, 8, 12, 16, 20, 24, 28);
+      const __m256i halves = _mm256_srlv_epi32(_mm256_set1_epi32(word), shifts);
+      return {_mm256_cvtepi32_ps(_mm256_and_si256(halves, _mm256_set1_epi32(15)))};
+    } else {
+      const __m128i bytes = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(p));
+      if constexpr (C == PackedCode::u8) return {_mm256_cvtepi32_ps(_mm256_cvtepu8_epi32(bytes))};
+      if constexpr (C == PackedCode::i8) return {_mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(bytes))};
+      // Exponent and fraction, moved, are those of a half-precision number of the other bias.
+      const __m128i moved = _mm_slli_epi16(_mm_cvtepi8_epi16(bytes), 7);
+      const __m128i magnitude = _mm_set1_epi16(0x3f80);
+      const __m128i nan = _mm_cmpeq_epi16(_mm_and_si128(moved, magnitude), magnitude);
+      const __m128i half = _mm_and_si128(moved, _mm_set1_epi16(static_cast<short>(0xbfff)));
+      return {_mm256_cvtph_ps(_mm_or_si128(half, nan))};
+    }
+  }
+  /// Widened by the F16C instruction: no branch on the kind of number.
+  SIGHTLINE_INLINE float half(std::uint16_t bits) {
+    return _mm_cvtss_f32(_mm_cvtph_ps(_mm_cvtsi32_si128(bits)));
+  }
+
   /// c[i] (+)= the sum of the lanes of the i-th vector, for i < count <= 4:
   /// ((l0 + l1) + (l2 + l3)) + ((l4 + l5) + (l6 + l7)).
   SIGHTLINE_INLINE void reduce4(Vec a, Vec b, Vec c, Vec d, float* out, int count,
@@ -103,6 +131,10 @@ struct Vec {
 #include "kernels/rows.inc.hpp"
 
 #include "kernels/panels.inc.hpp"
+
+#include "kernels/packed.inc.hpp"
+
+#include "kernels/make_table.inc.hpp"
 
 }  // namespace
 

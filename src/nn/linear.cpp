@@ -50,7 +50,7 @@ void Embedding::operator()(Pass& pass, std::span<const std::int32_t> ids, View y
     span.in(input);
   }
   // Only the rows that are taken count as read.
-  const std::int64_t row_bytes = weight.in * dtype_size(weight.dtype);
+  const std::int64_t row_bytes = weight.row_bytes();
   const std::int64_t written = y.rows * y.cols * dtype_size(DType::f32);
   if (!pass.count({0, y.rows * row_bytes, written})) {
     for (std::int64_t r = 0; r < y.rows; ++r)

@@ -266,6 +266,7 @@ Config parse_config(const io::Json& json, const std::string& file) {
   config.video_token_id = token_id(root, "video_token_id");
   config.vision_start_token_id = token_id(root, "vision_start_token_id");
   config.vision_end_token_id = token_id(root, "vision_end_token_id");
+  config.quantisation = io::parse_quantisation(root, file);
   return config;
 }
 

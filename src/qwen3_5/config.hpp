@@ -5,12 +5,14 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "io/json.hpp"
+#include "io/quantisation.hpp"
 #include "nn/vision_block.hpp"
 
 namespace sightline::qwen3_5 {
@@ -77,6 +79,7 @@ struct Config {
   bool language_model_only = false;  ///< a vision tower, if there is one, is left alone
   std::int32_t image_token_id = -1, video_token_id = -1, vision_start_token_id = -1,
                vision_end_token_id = -1;
+  std::shared_ptr<const io::Quantisation> quantisation;  ///< null: stored as trained
 };
 
 /// Parses a config.json document of a Qwen3.5 model, dense (`qwen3_5`) or mixture of experts

@@ -72,7 +72,7 @@ Experts Experts::load(const io::Loader& loader, const TextConfig& config) {
   Experts experts;
   experts.site = loader.site(config.class_name("Experts"));
   // A checkpoint with neither lacks the tensors that published files have.
-  const bool fused = loader.has("down_proj") || !loader.has("0.gate_proj.weight");
+  const bool fused = loader.has("down_proj") || !loader.has_weight("0.gate_proj.weight");
   experts.experts = fused ? load_fused(loader, config) : load_one_by_one(loader, config);
   experts.act_fn = nn::Activation::load(loader.at("act_fn"), nn::Activation::Kind::silu);
   return experts;

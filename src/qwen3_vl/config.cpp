@@ -230,6 +230,7 @@ Config parse_config(const io::Json& json, const std::string& file) {
   config.video_token_id = id("video_token_id", kVideo);
   config.vision_start_token_id = id("vision_start_token_id", kStart);
   config.vision_end_token_id = id("vision_end_token_id", kEnd);
+  config.quantisation = io::parse_quantisation(root, file);
   return config;
 }
 

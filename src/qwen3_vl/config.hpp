@@ -5,12 +5,14 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "io/json.hpp"
+#include "io/quantisation.hpp"
 #include "nn/vision_block.hpp"
 
 namespace sightline::qwen3_vl {
@@ -55,6 +57,7 @@ struct Config {
   bool tie_word_embeddings = false;  ///< informational: the presence of lm_head.weight decides
   std::int32_t image_token_id = 0, video_token_id = 0, vision_start_token_id = 0,
                vision_end_token_id = 0;
+  std::shared_ptr<const io::Quantisation> quantisation;  ///< null: stored as trained
 
   /// Language layers after which DeepStack features are added.
   [[nodiscard]] std::int64_t deepstack_layers() const {

@@ -8,20 +8,30 @@ namespace {
 
 // One stored tensor of expert matrices. Which way round it lies is told by its shape; where in and
 // out are equal, by `sibling`, the layout of the layer's other tensor.
-ExpertWeights expert_weights(const io::StoredTensor& stored, std::int64_t out, std::int64_t in,
-                             bool sibling) {
+ExpertWeights fused(const io::StoredTensor& stored, std::int64_t out, std::int64_t in,
+                    bool sibling) {
   const bool transposed = out == in ? sibling : stored.shape[1] == in;
-  return {{stored.dtype, stored.shape[0] * stored.shape[1], stored.shape[2], stored.data},
-          out,
-          in,
-          transposed};
+  const Weight all{stored.dtype, stored.shape[0] * stored.shape[1], stored.shape[2], stored.data};
+  ExpertWeights weights{{}, out, in, transposed};
+  const std::int64_t rows = stored.shape[1];
+  for (std::int64_t e = 0; e < stored.shape[0]; ++e)
+    weights.experts.push_back({all.dtype, rows, all.in, all.row(e * rows)});
+  return weights;
+}
+
+/// K.gate_proj.weight and so on, [out, in].
+ExpertWeights one_by_one(const io::Loader& loader, const char* leaf, std::int64_t experts,
+                         std::int64_t out, std::int64_t in) {
+  ExpertWeights weights{{}, out, in, false};
+  for (std::int64_t e = 0; e < experts; ++e)
+    weights.experts.push_back(loader.at(e).at(leaf).weight("weight", Shape{out, in}));
+  return weights;
 }
 
 }  // namespace
 
 void ExpertWeights::operator()(nn::Pass& pass, std::int64_t expert, ConstView x, View y) const {
-  const std::int64_t rows = transposed ? in : out;
-  const Weight one{all.dtype, rows, all.in, all.row(expert * rows)};
+  const Weight& one = experts[static_cast<std::size_t>(expert)];
   if (transposed) {
     kernels::matmul_transposed(pass, x, one, y);
   } else {
@@ -49,14 +59,23 @@ nn::Routing TextTopKRouter::operator()(nn::Pass& pass, ConstView x, const nn::Wh
 TextExperts TextExperts::load(const io::Loader& loader, const TextConfig& config) {
   const std::int64_t n = config.num_experts, h = config.hidden_size,
                      i = config.moe_intermediate_size;
-  Site site = loader.site("Qwen3VLMoeTextExperts");
-  const io::StoredTensor gate_up =
-      loader.either("gate_up_proj", Shape{n, h, 2 * i}, Shape{n, 2 * i, h});
-  const io::StoredTensor down = loader.either("down_proj", Shape{n, i, h}, Shape{n, h, i});
-  // At most one of the two is square.
-  return {std::move(site), expert_weights(gate_up, 2 * i, h, down.shape[1] == i),
-          expert_weights(down, h, i, gate_up.shape[1] == h),
-          nn::Activation::load(loader.at("act_fn"), nn::Activation::Kind::silu), n};
+  TextExperts experts;
+  experts.site = loader.site("Qwen3VLMoeTextExperts");
+  experts.num_experts = n;
+  if (!loader.has("down_proj") && loader.has_weight("0.gate_proj.weight")) {
+    experts.gate_proj = one_by_one(loader, "gate_proj", n, i, h);
+    experts.up_proj = one_by_one(loader, "up_proj", n, i, h);
+    experts.down_proj = one_by_one(loader, "down_proj", n, h, i);
+  } else {
+    const io::StoredTensor gate_up =
+        loader.either("gate_up_proj", Shape{n, h, 2 * i}, Shape{n, 2 * i, h});
+    const io::StoredTensor down = loader.either("down_proj", Shape{n, i, h}, Shape{n, h, i});
+    // At most one of the two is square.
+    experts.gate_up_proj = fused(gate_up, 2 * i, h, down.shape[1] == i);
+    experts.down_proj = fused(down, h, i, gate_up.shape[1] == h);
+  }
+  experts.act_fn = nn::Activation::load(loader.at("act_fn"), nn::Activation::Kind::silu);
+  return experts;
 }
 
 void TextExperts::operator()(nn::Pass& pass, ConstView x, const nn::Routing& routing, View y,
@@ -65,10 +84,15 @@ void TextExperts::operator()(nn::Pass& pass, ConstView x, const nn::Routing& rou
   span.in("hidden_states", x);
   nn::show_routing(span, routing);
   const auto apply = [&](std::int64_t expert, View rows) {
-    const View gate_up = pass.arena.matrix(rows.rows, gate_up_proj.out);
-    const View gate = gate_up.slice_cols(0, gate_up_proj.out / 2),
-               up = gate_up.slice_cols(gate_up_proj.out / 2, gate_up_proj.out / 2);
-    gate_up_proj(pass, expert, rows, gate_up);
+    const std::int64_t width = down_proj.in;
+    const View gate_up = pass.arena.matrix(rows.rows, 2 * width);
+    const View gate = gate_up.slice_cols(0, width), up = gate_up.slice_cols(width, width);
+    if (gate_proj.experts.empty()) {
+      gate_up_proj(pass, expert, rows, gate_up);
+    } else {
+      gate_proj(pass, expert, rows, gate);
+      up_proj(pass, expert, rows, up);
+    }
     nn::silu_gate(pass, act_fn, gate, up, gate);
     down_proj(pass, expert, gate, rows);
   };

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "io/checkpoint.hpp"
 #include "nn/activation.hpp"
@@ -14,16 +15,16 @@
 
 namespace sightline::qwen3_vl {
 
-/// The matrices of all experts in one stored tensor: [N, out, in] as everywhere else, or [N, in,
-/// out] as the published files have them. Used where they lie; only the experts that a token needs
-/// are touched.
+/// The matrices of all experts, of one kind: in one stored tensor, [N, out, in] as everywhere else
+/// or [N, in, out] as the published files have them, or one by one, as quantised checkpoints do.
+/// Used where they lie; only the experts that a token needs are touched.
 struct ExpertWeights {
   /// y = x · (matrix of this expert): x (rows, in), y (rows, out).
   void operator()(nn::Pass& pass, std::int64_t expert, ConstView x, View y) const;
 
-  Weight all;  ///< (N · stored rows, stored columns)
+  std::vector<Weight> experts;
   std::int64_t out = 0, in = 0;
-  bool transposed = false;  ///< stored [N, in, out]
+  bool transposed = false;  ///< stored [in, out]
 };
 
 /// HF: Qwen3VLMoeTextTopKRouter.
@@ -47,7 +48,9 @@ struct TextExperts {
                   const nn::Where& where = nn::Where::current()) const;
 
   Site site;
-  ExpertWeights gate_up_proj, down_proj;  ///< gate in the first I outputs, up in the others
+  /// gate_up_proj has the gate in its first I outputs and up in the others; experts that are stored
+  /// one by one have two matrices instead.
+  ExpertWeights gate_up_proj, gate_proj, up_proj, down_proj;
   nn::Activation act_fn;
   std::int64_t num_experts = 0;
 };

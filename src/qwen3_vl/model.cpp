@@ -92,7 +92,7 @@ std::optional<VisionModel> load_tower(const Config& config, const io::Loader& lo
 nn::Linear load_head(const Config& config, const io::Loader& loader, const Weight& embeddings) {
   const io::Loader head = loader.at("lm_head").batched();
   const std::int64_t out = config.text_config.vocab_size, in = config.text_config.hidden_size;
-  if (head.has("weight")) return nn::Linear::load(head, out, in);
+  if (head.has_weight("weight")) return nn::Linear::load(head, out, in);
   return {nn::Linear::linear_site(head, out, in, nn::Linear::Bias::none), embeddings, {}};
 }
 
@@ -111,7 +111,7 @@ ForConditionalGeneration::ForConditionalGeneration(const Config& config, const i
       lm_head_(load_head(config, loader, language_model_.embed_tokens.weight)),
       info_(make_info(config)),
       has_last_layer_(range.end == config.text_config.num_hidden_layers) {
-  info_.tied_head = !loader.at("lm_head").has("weight");
+  info_.tied_head = !loader.at("lm_head").has_weight("weight");
   info_.report = loader.finish();
 }
 
@@ -255,7 +255,7 @@ void ForConditionalGeneration::whole(Pass& pass, const model::WholePrompt& promp
 std::unique_ptr<model::VisionLanguageModel> load_model(
     const Config& config, std::shared_ptr<const io::Checkpoint> checkpoint,
     std::optional<LayerRange> range) {
-  const io::Loader loader(checkpoint);
+  const io::Loader loader(checkpoint, config.quantisation);
   return std::make_unique<ForConditionalGeneration>(
       config, loader, std::move(checkpoint),
       range.value_or(LayerRange{0, config.text_config.num_hidden_layers}));

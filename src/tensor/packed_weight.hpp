@@ -1,0 +1,94 @@
+// PackedWeight: a matrix [out, in] whose elements are small codes with a scale for every block of
+// them, as quantised checkpoints store it. Kernels multiply by it from this form; nothing else of
+// the engine knows what a code means. Borrows the checkpoint's bytes where their order is that of
+// the kernels, else owns a rearranged copy and the file's pages can leave memory again: a weight is
+// resident once. Immutable after load, shared by all threads.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <vector>
+
+#include "base/bf16.hpp"
+#include "sightline/tensor.hpp"
+
+namespace sightline {
+
+/// What the codes of a packed weight are.
+enum class PackedCode : std::uint8_t {
+  u4,       ///< unsigned, two in a byte, the lower half first
+  u8,       ///< unsigned
+  i8,       ///< two's complement
+  f8_e4m3,  ///< float of 8 bits: 4 of exponent, 3 of fraction, no infinities
+};
+
+/// "int4", "int8" or "float8_e4m3", as reports show it.
+constexpr const char* code_name(PackedCode code) noexcept {
+  if (code == PackedCode::u4) return "int4";
+  return code == PackedCode::f8_e4m3 ? "float8_e4m3" : "int8";
+}
+
+/// Bytes of a row of `in` codes, rounded up to `unit` bytes.
+constexpr std::int64_t packed_row_bytes(PackedCode code, std::int64_t in, std::int64_t unit = 1) {
+  const std::int64_t bytes = code == PackedCode::u4 ? (in + 1) / 2 : in;
+  return (bytes + unit - 1) / unit * unit;
+}
+
+/// w[o, columns[j]] = (code[o, j] − zero) · scale in float32, rounded once; scale and zero are
+/// those of block (o / group_rows, j / group_cols). Without `columns` j is the column itself; with
+/// them the columns lie in the order of their groups (GPTQ's act order), and the left operand is
+/// gathered in that order.
+struct PackedWeight {
+  PackedCode code = PackedCode::u8;
+  std::int64_t out = 0, in = 0;
+  std::int64_t row_bytes = 0;
+  const std::byte* codes = nullptr;  ///< [out][row_bytes]
+
+  std::int64_t group_rows = 1, group_cols = 1;  ///< outputs and columns that share a scale
+  std::int64_t groups = 1;                      ///< of a row: in / group_cols, rounded up
+  DType scale_dtype = DType::f32;               ///< f32, bf16 or f16
+  const std::byte* scales = nullptr;            ///< [out / group_rows, rounded up][groups]
+  const std::uint8_t* zeros = nullptr;          ///< as `scales`; null: `zero` everywhere
+  std::uint8_t zero = 0;
+  const std::int32_t* columns = nullptr;  ///< (in), or null
+
+  // What the pointers above point into, where it is not the checkpoint.
+  std::vector<std::byte> owned_codes, owned_scales;
+  std::vector<std::uint8_t> owned_zeros;
+  std::vector<std::int32_t> owned_columns;
+
+  PackedWeight() = default;
+  PackedWeight(const PackedWeight&) = delete;
+  PackedWeight& operator=(const PackedWeight&) = delete;
+
+  [[nodiscard]] const std::byte* row(std::int64_t o) const { return codes + o * row_bytes; }
+  [[nodiscard]] std::int64_t scale_count() const {
+    return (out + group_rows - 1) / group_rows * groups;
+  }
+  /// Index of the scale (and zero) of an element.
+  [[nodiscard]] std::int64_t group_of(std::int64_t o, std::int64_t j) const {
+    return o / group_rows * groups + j / group_cols;
+  }
+  [[nodiscard]] float scale(std::int64_t index) const {
+    if (scale_dtype == DType::f32) {
+      float value = 0;
+      std::memcpy(&value, scales + index * 4, sizeof value);
+      return value;
+    }
+    std::uint16_t bits = 0;
+    std::memcpy(&bits, scales + index * 2, sizeof bits);
+    return scale_dtype == DType::bf16 ? widen(bf16{bits}) : widen(f16{bits});
+  }
+  [[nodiscard]] float zero_of(std::int64_t index) const {
+    return static_cast<float>(zeros != nullptr ? zeros[index] : zero);
+  }
+  /// Everything that a product reads.
+  [[nodiscard]] std::int64_t bytes() const {
+    return out * row_bytes +
+           scale_count() * (dtype_size(scale_dtype) + (zeros != nullptr ? 1 : 0)) +
+           (columns != nullptr ? in * 4 : 0);
+  }
+};
+
+}  // namespace sightline
