@@ -8,6 +8,7 @@
 #include <clocale>
 #include <cstdio>
 #include <cstdlib>
+#include <cwchar>
 #include <string_view>
 
 namespace sightline::cli {
@@ -54,7 +55,7 @@ struct LineReader::Editor {
     return *static_cast<Editor*>(editor);
   }
   static char* show_prompt(EditLine* line) { return of(line).prompt.data(); }
-  static unsigned char give_up(EditLine* line, int) {
+  static unsigned char give_up(EditLine* line, wint_t) {
     of(line).given_up = true;
     return CC_EOF;
   }
@@ -73,7 +74,8 @@ LineReader::Editor::Editor() {
   (void)el_set(line, EL_EDITOR, "emacs");
   (void)el_set(line, EL_PROMPT, show_prompt);
   (void)el_set(line, EL_SIGNAL, 1);  // restores the terminal, follows its size
-  (void)el_set(line, EL_ADDFN, "give-up", "gives up the line", give_up);
+  // The wide call keeps the two names where they are; the narrow one copies and never frees them.
+  (void)el_wset(line, EL_ADDFN, L"give-up", L"gives up the line", give_up);
   (void)el_set(line, EL_BIND, "^C", "give-up", nullptr);
   (void)el_set(line, EL_BIND, "^D", "em-delete-or-list", nullptr);  // the end on an empty line
 }

@@ -10,8 +10,8 @@
 #include "base/sha256.hpp"
 #include "image/patches.hpp"
 #include "image/resize.hpp"
-#include "video/codes.hpp"
 #include "sightline/error.hpp"
+#include "video/codes.hpp"
 
 namespace sightline::video {
 namespace {

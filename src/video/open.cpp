@@ -11,8 +11,8 @@
 
 #include "base/sha256.hpp"
 #include "image/sniff.hpp"
-#include "video/codes.hpp"
 #include "sightline/error.hpp"
+#include "video/codes.hpp"
 
 namespace sightline::video {
 namespace fs = std::filesystem;

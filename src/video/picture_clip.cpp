@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "image/decode.hpp"
-#include "video/codes.hpp"
 #include "sightline/error.hpp"
+#include "video/codes.hpp"
 #include "video/readers.hpp"
 
 namespace sightline::video {
