@@ -8,6 +8,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <memory>
+#include <utility>
 #include <vector>
 
 #include "base/bf16.hpp"
@@ -35,6 +37,30 @@ constexpr std::int64_t packed_row_bytes(PackedCode code, std::int64_t in, std::i
   return (bytes + unit - 1) / unit * unit;
 }
 
+/// Columns of a step of an integer product (kernels: kDotStep).
+inline constexpr std::int64_t kIntegerStep = 512;
+constexpr std::int64_t integer_steps(std::int64_t in) {
+  return (in + kIntegerStep - 1) / kIntegerStep;
+}
+
+/// The same elements as integers of 12 bits with one scale for every row and step of kIntegerStep
+/// columns, so that products are sums of integers, exact in any order:
+/// w[o, j] ≈ integer[o, j] · steps[j / kIntegerStep][o],
+/// integer[o, j] = (((code[o, j] − zero) << shift) · ratios[group of (o, j)] + 2^14) >> 15.
+struct IntegerForm {
+  int shift = 0;
+  const std::int16_t* ratios = nullptr;  ///< as the weight's `scales`; at most kMostRatio
+  const float* steps = nullptr;          ///< [steps][step_stride]
+  std::int64_t step_stride = 0;
+  // What the pointers point into; shared by parts of the weight.
+  std::shared_ptr<const std::vector<std::int16_t>> owned_ratios;
+  std::shared_ptr<const std::vector<float>> owned_steps;
+
+  static constexpr int kMostRatio = 2048;  ///< of the greatest scale of a step
+
+  explicit operator bool() const { return ratios != nullptr; }
+};
+
 /// w[o, columns[j]] = (code[o, j] − zero) · scale in float32, rounded once; scale and zero are
 /// those of block (o / group_rows, j / group_cols). Without `columns` j is the column itself; with
 /// them the columns lie in the order of their groups (GPTQ's act order), and the left operand is
@@ -53,10 +79,13 @@ struct PackedWeight {
   std::uint8_t zero = 0;
   const std::int32_t* columns = nullptr;  ///< (in), or null
 
+  IntegerForm integers;  ///< empty unless products are to round activations (integer_form.hpp)
+
   // What the pointers above point into, where it is not the checkpoint.
   std::vector<std::byte> owned_codes, owned_scales;
   std::vector<std::uint8_t> owned_zeros;
   std::vector<std::int32_t> owned_columns;
+  std::shared_ptr<const PackedWeight> whole;  ///< of which this is some rows, or null
 
   PackedWeight() = default;
   PackedWeight(const PackedWeight&) = delete;
@@ -85,10 +114,39 @@ struct PackedWeight {
   }
   /// Everything that a product reads.
   [[nodiscard]] std::int64_t bytes() const {
-    return out * row_bytes +
-           scale_count() * (dtype_size(scale_dtype) + (zeros != nullptr ? 1 : 0)) +
+    const std::int64_t scale_bytes =
+        integers ? dtype_size(DType::bf16) : dtype_size(scale_dtype);  // ratios have 16 bits
+    return out * row_bytes + scale_count() * (scale_bytes + (zeros != nullptr ? 1 : 0)) +
+           (integers ? out * integer_steps(in) * dtype_size(DType::f32) : 0) +
            (columns != nullptr ? in * 4 : 0);
   }
 };
+
+/// Rows [first, first + count) of a weight whose rows have scales of their own.
+inline std::shared_ptr<const PackedWeight> rows_of(std::shared_ptr<const PackedWeight> whole,
+                                                   std::int64_t first, std::int64_t count) {
+  auto part = std::make_shared<PackedWeight>();
+  part->code = whole->code;
+  part->out = count;
+  part->in = whole->in;
+  part->row_bytes = whole->row_bytes;
+  part->codes = whole->row(first);
+  part->group_cols = whole->group_cols;
+  part->groups = whole->groups;
+  part->scale_dtype = whole->scale_dtype;
+  const std::int64_t scales = first * whole->groups;
+  if (whole->scales != nullptr)
+    part->scales = whole->scales + scales * dtype_size(whole->scale_dtype);
+  if (whole->zeros != nullptr) part->zeros = whole->zeros + scales;
+  part->zero = whole->zero;
+  part->columns = whole->columns;
+  part->integers = whole->integers;
+  if (whole->integers) {
+    part->integers.ratios += scales;
+    part->integers.steps += first;
+  }
+  part->whole = std::move(whole);
+  return part;
+}
 
 }  // namespace sightline
