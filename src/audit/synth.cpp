@@ -95,28 +95,6 @@ std::vector<SynthTensor> synth_tensors(const model::ModelInfo& info) {
   return tensors;
 }
 
-std::vector<std::vector<SynthTensor>> synth_shards(std::vector<SynthTensor> tensors,
-                                                   std::int64_t shard_bytes) {
-  std::vector<std::vector<SynthTensor>> shards;
-  std::int64_t bytes = 0;
-  for (SynthTensor& tensor : tensors) {
-    if (shards.empty() || bytes + tensor.entry.bytes > shard_bytes) {
-      shards.emplace_back();
-      bytes = 0;
-    }
-    bytes += tensor.entry.bytes;
-    shards.back().push_back(std::move(tensor));
-  }
-  // As the reference writer: wider elements first, so that all are aligned; then by name.
-  for (auto& shard : shards) {
-    std::sort(shard.begin(), shard.end(), [](const SynthTensor& a, const SynthTensor& b) {
-      const std::int64_t wide_a = dtype_size(a.entry.dtype), wide_b = dtype_size(b.entry.dtype);
-      return wide_a != wide_b ? wide_a > wide_b : a.entry.name < b.entry.name;
-    });
-  }
-  return shards;
-}
-
 io::Json cut_config(const io::Json& config, std::int64_t layers, const std::string& file) {
   const io::JsonReader root(config, file, "", Code::invalid_config);
   std::map<std::string, io::Json> members{

@@ -4,7 +4,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -12,16 +11,13 @@
 #include "audit/random_values.hpp"
 #include "audit/subject.hpp"
 #include "io/checkpoint.hpp"
+#include "io/checkpoint_writer.hpp"
 
 namespace sightline::audit {
 
-/// Above this the published repositories cut their weights into shards, decimal as there (the limit
-/// of transformers' save_pretrained: "5GB").
-inline constexpr std::int64_t kShardBytes = 5'000'000'000;
-
 struct SynthOptions {
   std::uint64_t seed = 0;
-  std::int64_t shard_bytes = kShardBytes;
+  std::int64_t shard_bytes = io::kShardBytes;
   std::optional<std::string> tokenizer;  ///< directory whose tokenizer and processor files to copy;
                                          ///< must hold a tokenizer. Default: what the subject has
 };
@@ -37,16 +33,9 @@ struct SynthTensor {
 /// dt_bias and A_log in the range that trained models start from.
 std::vector<SynthTensor> synth_tensors(const model::ModelInfo& info);
 
-/// Consecutive tensors, as many in each part as fit `shard_bytes` (at least one).
-std::vector<std::vector<SynthTensor>> synth_shards(std::vector<SynthTensor> tensors,
-                                                   std::int64_t shard_bytes);
-
 /// The configuration with its first `layers` decoder layers, and at most as many vision blocks.
 /// Throws Error(invalid_option) if it has fewer layers.
 io::Json cut_config(const io::Json& config, std::int64_t layers, const std::string& file);
-
-/// Called with bytes written and bytes in all; may throw to give up.
-using BytesWritten = std::function<void(std::int64_t done, std::int64_t all)>;
 
 struct SynthResult {
   std::int64_t tensors = 0, parameters = 0, bytes = 0;
@@ -57,6 +46,6 @@ struct SynthResult {
 /// `out` must not exist, or be an empty directory. Throws Error(file_unwritable), and whatever
 /// `progress` throws.
 SynthResult write_synth(const Subject& subject, const std::string& out, const SynthOptions& options,
-                        const BytesWritten& progress);
+                        const io::BytesWritten& progress);
 
 }  // namespace sightline::audit

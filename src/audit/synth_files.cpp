@@ -1,129 +1,42 @@
 // Writing a made-up checkpoint (synth.hpp): shards in blocks, index, configuration, copied files.
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <filesystem>
-#include <system_error>
+#include <functional>
+#include <map>
 
 #include "audit/synth.hpp"
 #include "generate/load_model.hpp"
 #include "io/file.hpp"
-#include "io/safetensors_writer.hpp"
-#include "io/shard_index.hpp"
-#include "io/staged_file.hpp"
 #include "sightline/error.hpp"
 
 namespace sightline::audit {
 namespace {
 
-namespace fs = std::filesystem;
-
 constexpr std::int64_t kBlockValues = std::int64_t{1} << 20;  // 2 or 4 MiB at once
-constexpr int kIndent = 2;
 
-// What prompts are made of, in a published repository.
-constexpr const char* kTokenizerFiles[] = {"tokenizer.json",
-                                           "tokenizer_config.json",
-                                           "vocab.json",
-                                           "merges.txt",
-                                           "added_tokens.json",
-                                           "special_tokens_map.json",
-                                           "chat_template.jinja",
-                                           "generation_config.json",
-                                           "preprocessor_config.json",
-                                           "processor_config.json",
-                                           "video_preprocessor_config.json"};
-
-[[noreturn]] void fail(const std::string& path, const std::string& why) {
-  throw Error(Code::file_unwritable, fmt::format("{}: {}", path, why), {{"file", path}});
-}
-
-/// The neighbour in which everything is written; removed unless it becomes `out`.
-class StagedDirectory {
- public:
-  explicit StagedDirectory(const std::string& out) : out_(fs::absolute(out).lexically_normal()) {
-    if (out_.filename().empty()) out_ = out_.parent_path();
-    std::error_code error;
-    if (fs::exists(out_, error) && !fs::is_empty(out_, error))
-      fail(out, "exists and is not an empty directory: give another name, or remove it");
-    path_ = fmt::format("{}.{}.part", out_.string(), ::getpid());
-    fs::create_directories(out_.parent_path(), error);
-    if (!fs::create_directory(path_, error))
-      fail(path_.string(), fmt::format("cannot be made: {}", error.message()));
-  }
-  ~StagedDirectory() {
-    std::error_code ignored;
-    if (!committed_) fs::remove_all(path_, ignored);
-  }
-  StagedDirectory(const StagedDirectory&) = delete;
-  StagedDirectory& operator=(const StagedDirectory&) = delete;
-
-  [[nodiscard]] std::string path(const std::string& name) const { return (path_ / name).string(); }
-  void check_space(std::int64_t bytes) const {
-    std::error_code error;
-    const fs::space_info space = fs::space(path_, error);
-    if (error || space.available >= static_cast<std::uintmax_t>(bytes)) return;
-    fail(out_.string(),
-         fmt::format("expected {} free bytes for the weights, found {}", bytes, space.available));
-  }
-  void commit() {
-    std::error_code error;
-    fs::rename(path_, out_, error);
-    if (error) fail(out_.string(), fmt::format("cannot be made: {}", error.message()));
-    committed_ = true;
-  }
-
- private:
-  fs::path out_, path_;
-  bool committed_ = false;
-};
-
-/// A file alone, or the published numbering.
-std::string shard_name(std::size_t index, std::size_t count) {
-  if (count == 1) return "model.safetensors";
-  return fmt::format("model.safetensors-{:05}-of-{:05}.safetensors", index + 1, count);
-}
-
-void write_shard(const std::string& path, const std::vector<SynthTensor>& tensors,
-                 std::uint64_t seed, const std::function<void(std::int64_t)>& wrote) {
-  std::vector<io::TensorEntry> entries;
-  for (const SynthTensor& tensor : tensors) entries.push_back(tensor.entry);
-  io::StagedFile file(path);
-  file.append(io::safetensors_start(entries));
+void write_tensor(const SynthTensor& tensor, const io::TensorEntry& place, std::uint64_t seed,
+                  io::ShardWriter& file, const std::function<void(std::int64_t)>& wrote) {
+  const std::uint64_t key = random_key(seed, tensor.entry.name);
+  const std::int64_t all = tensor.entry.shape.elements(), size = dtype_size(tensor.entry.dtype);
   std::vector<std::byte> block;
-  for (const SynthTensor& tensor : tensors) {
-    const std::uint64_t key = random_key(seed, tensor.entry.name);
-    const std::int64_t all = tensor.entry.shape.elements(), size = dtype_size(tensor.entry.dtype);
-    for (std::int64_t first = 0; first < all; first += kBlockValues) {
-      const std::int64_t count = std::min(kBlockValues, all - first);
-      block.resize(static_cast<std::size_t>(count * size));
-      random_values(tensor.values, key, first, count, tensor.entry.dtype, block.data());
-      file.append({reinterpret_cast<const char*>(block.data()), block.size()});
-      wrote(count * size);
-    }
+  for (std::int64_t first = 0; first < all; first += kBlockValues) {
+    const std::int64_t count = std::min(kBlockValues, all - first);
+    block.resize(static_cast<std::size_t>(count * size));
+    random_values(tensor.values, key, first, count, tensor.entry.dtype, block.data());
+    file.write(place, first * size, block);
+    wrote(count * size);
   }
-  file.commit();
-}
-
-void write_json(const std::string& path, const io::Json& json) {
-  io::write_file(path, io::to_json_text(json, kIndent) + "\n");
 }
 
 /// Tokenizer and processor files of `source`; the published processor's where there are none.
-void write_small_files(const std::optional<std::string>& source, const StagedDirectory& directory,
-                       std::vector<std::string>& files) {
-  for (const char* name : kTokenizerFiles) {
-    const std::string from = source ? *source + "/" + name : "";
-    if (from.empty() || !io::is_file(from)) continue;
-    io::write_file(directory.path(name), io::read_file(from));
-    files.emplace_back(name);
-  }
+void write_small_files(const std::optional<std::string>& source,
+                       const io::StagedDirectory& directory, std::vector<std::string>& files) {
+  if (source) io::copy_small_files(*source, directory, files);
   const auto write_missing = [&](const char* name, const io::Json& json) {
     const bool newer = io::is_file(directory.path("processor_config.json"));
     if (newer || io::is_file(directory.path(name))) return;
-    write_json(directory.path(name), json);
-    files.emplace_back(name);
+    io::write_json_file(directory, name, json, files);
   };
   write_missing("preprocessor_config.json", published_image_processor());
   write_missing("video_preprocessor_config.json", published_video_processor());
@@ -142,42 +55,41 @@ void check_tokenizer(const SynthOptions& options) {
 }  // namespace
 
 SynthResult write_synth(const Subject& subject, const std::string& out, const SynthOptions& options,
-                        const BytesWritten& progress) {
+                        const io::BytesWritten& progress) {
   check_tokenizer(options);
   const auto model = generate::declare_model(subject.config, subject.file);
   SynthResult result;
-  std::vector<SynthTensor> tensors = synth_tensors(model->info());
+  const std::vector<SynthTensor> tensors = synth_tensors(model->info());
+  std::map<std::string_view, const SynthTensor*> by_name;
+  std::vector<std::vector<io::TensorEntry>> groups;
   for (const SynthTensor& tensor : tensors) {
     ++result.tensors;
     result.parameters += tensor.entry.shape.elements();
     result.bytes += tensor.entry.bytes;
+    by_name.emplace(tensor.entry.name, &tensor);
+    groups.push_back({tensor.entry});
   }
-  const auto shards = synth_shards(std::move(tensors), options.shard_bytes);
-  StagedDirectory directory(out);
+  const std::vector<io::Shard> shards = io::plan_shards(groups, options.shard_bytes);
+  io::StagedDirectory directory(out);
   directory.check_space(result.bytes);
   // 1. Small files first: a fault in them is known before the long work.
-  write_json(directory.path("config.json"), subject.config);
-  result.files.emplace_back("config.json");
+  io::write_json_file(directory, "config.json", subject.config, result.files);
   write_small_files(options.tokenizer ? options.tokenizer : subject.directory, directory,
                     result.files);
   // 2. Weights, and which of them lies where.
   std::int64_t done = 0;
-  io::Json places = io::Json::object();
-  for (std::size_t i = 0; i < shards.size(); ++i) {
-    const std::string name = shard_name(i, shards.size());
-    write_shard(directory.path(name), shards[i], options.seed, [&](std::int64_t bytes) {
-      done += bytes;
-      progress(done, result.bytes);
-    });
-    for (const SynthTensor& tensor : shards[i]) places.add(tensor.entry.name, name);
-    result.files.push_back(name);
+  for (const io::Shard& shard : shards) {
+    io::ShardWriter file(directory, shard);
+    for (const io::TensorEntry& tensor : shard.tensors) {
+      write_tensor(*by_name.at(tensor.name), tensor, options.seed, file, [&](std::int64_t bytes) {
+        done += bytes;
+        progress(done, result.bytes);
+      });
+    }
+    file.finish();
+    result.files.push_back(shard.file);
   }
-  if (shards.size() > 1) {
-    write_json(directory.path(io::kShardIndexFile),
-               io::Json::Object{{"metadata", io::Json::Object{{"total_size", result.bytes}}},
-                                {"weight_map", std::move(places)}});
-    result.files.emplace_back(io::kShardIndexFile);
-  }
+  io::write_index(directory, shards, result.files);
   directory.commit();
   return result;
 }

@@ -22,6 +22,7 @@ std::vector<Command> all_commands() {
   commands.push_back(source_command());
   commands.push_back(plan_command());
   commands.push_back(bench_command());
+  commands.push_back(quantize_command());
   commands.push_back(synth_command());
   commands.push_back(models_command());
   commands.push_back(version_command());

@@ -25,6 +25,7 @@ Command graph_command();
 Command source_command();
 Command bench_command();
 Command plan_command();
+Command quantize_command();
 Command synth_command();
 Command models_command();
 Command version_command();

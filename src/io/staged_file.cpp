@@ -49,6 +49,16 @@ void StagedFile::append(std::string_view bytes) {
   }
 }
 
+void StagedFile::write_at(std::int64_t offset, std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t written = ::pwrite(number_, bytes.data(), bytes.size(), offset);
+    if (written < 0 && errno != EINTR) fail(errno);
+    if (written <= 0) continue;
+    bytes.remove_prefix(static_cast<std::size_t>(written));
+    offset += written;
+  }
+}
+
 void StagedFile::commit() {
   if (::fsync(number_) != 0) fail(errno);
   if (::close(std::exchange(number_, -1)) != 0) fail(errno);

@@ -2,6 +2,7 @@
 // pieces go to a temporary neighbour, which is renamed at the end or removed. For one thread.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -19,6 +20,9 @@ class StagedFile {
 
   /// Appends bytes. Throws Error(file_unwritable).
   void append(std::string_view bytes);
+  /// Writes bytes at `offset` from the start of the file, in any order; what nobody writes reads as
+  /// zeros. Not to be mixed with append(). Throws Error(file_unwritable).
+  void write_at(std::int64_t offset, std::string_view bytes);
   /// Makes sure that the bytes are on the disk and gives the file its name, replacing one that was
   /// there. Throws Error(file_unwritable).
   void commit();

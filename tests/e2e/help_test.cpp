@@ -10,7 +10,7 @@ namespace {
 const std::vector<std::string> kCommands{"run",    "chat",  "prompt", "tokenize", "render",
                                          "pixels", "calc",  "parity", "inspect",  "graph",
                                          "source", "plan",  "synth",  "models",   "version",
-                                         "trace",  "merge", "hidden", "diff"};
+                                         "trace",  "merge", "hidden", "diff",     "quantize"};
 
 std::size_t widest(const std::string& text) {
   std::size_t widest = 0, begin = 0;
