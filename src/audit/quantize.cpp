@@ -91,12 +91,11 @@ std::vector<io::PackedModuleGroup> modules_of(const std::vector<Item>& items) {
     const std::string module(parent(item.stored.name));
     if (item.rounding) {
       modules.push_back({module, item.rounding->group_cols});
-    } else if (kept_of(item.stored) == Kept::experts) {
-      modules.push_back({module, 0});
-    } else if (item.stored.shape.rank() > 1 && item.stored.name.ends_with(".weight") &&
-               !module.ends_with("embed_tokens") && !module.ends_with("pos_embed")) {
-      modules.push_back({module, 0});
+      continue;
     }
+    const bool matrix = item.stored.shape.rank() > 1 && item.stored.name.ends_with(".weight") &&
+                        !module.ends_with("embed_tokens") && !module.ends_with("pos_embed");
+    if (matrix || kept_of(item.stored) == Kept::experts) modules.push_back({module, 0});
   }
   return modules;
 }
