@@ -12,6 +12,8 @@ constexpr Kernels make_table(std::string_view name, std::string_view needs) {
           .mix_panel = mix_panel,
           .unpack = unpack,
           .dot_packed = dot_packed,
+          .round_step = round_step,
+          .dot_integers = dot_integers,
           .softmax_step = softmax_step,
           .delta_step = delta_step,
           .decay_row = decay_row,

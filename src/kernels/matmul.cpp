@@ -22,17 +22,33 @@ constexpr std::int64_t kSerialWork =
 
 constexpr std::int64_t divide_up(std::int64_t n, std::int64_t by) { return (n + by - 1) / by; }
 
+/// Rounded rows (kernels: round_step).
+struct Rounded {
+  const std::int16_t* x = nullptr;
+  std::int64_t stride = 0;
+  const float* scales = nullptr;
+  std::int64_t steps = 0;
+};
+
 struct Product {
   const Kernels& kernels;
   ConstView x;
   const Weight& weight;
   const float* bias;
   View y;
+  Rounded rounded = {};
 };
 
 /// The part of y from (row, out) of at most `rows` x `outs`.
 void compute_tile(const Product& p, std::int64_t row, std::int64_t rows, std::int64_t out,
                   std::int64_t outs) noexcept {
+  if (p.rounded.x != nullptr) {
+    return p.kernels.dot_integers(
+        {p.rounded.x + row * p.rounded.stride, p.rounded.stride, std::min(rows, p.x.rows - row),
+         p.rounded.scales + row * p.rounded.steps, p.rounded.steps, p.weight.packed.get(), out,
+         std::min(outs, p.weight.out - out), p.bias != nullptr ? p.bias + out : nullptr,
+         p.y.row(row) + out, p.y.stride});
+  }
   if (p.weight.packed) {
     return p.kernels.dot_packed({p.x.row(row), p.x.stride, std::min(rows, p.x.rows - row),
                                  p.weight.packed.get(), out, std::min(outs, p.weight.out - out),
@@ -69,6 +85,31 @@ ConstView in_packed_order(Compute& compute, ConstView x, const Weight& weight) {
   return ordered;
 }
 
+/// Rows rounded for a weight in integer form, step by step.
+Rounded round_rows(Compute& compute, ConstView x, const PackedWeight& weight) {
+  const std::int64_t steps = integer_steps(x.cols);
+  const std::int64_t stride = divide_up(x.cols, kIntegerChunk) * kIntegerChunk;
+  auto* integers = compute.arena.array<std::int16_t>(x.rows * stride);
+  auto* scales = compute.arena.array<float>(x.rows * steps);
+  for_row_blocks(compute, x.rows, x.cols, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t r = begin; r < end; ++r) {
+      for (std::int64_t s = 0; s < steps; ++s) {
+        const std::int64_t first = s * kIntegerStep;
+        scales[r * steps + s] =
+            compute.kernels.round_step(x.row(r) + first, std::min(kIntegerStep, x.cols - first),
+                                       weight.code, integers + r * stride + first);
+      }
+    }
+  });
+  return {integers, stride, scales, steps};
+}
+
+/// Outputs of a tile. For one row, a task of packed weights reads as much as one of stored ones.
+std::int64_t outputs_of_tile(const Product& p) {
+  if (p.x.rows > kFewRows) return kOutBlock;
+  return p.rounded.x != nullptr ? 4 * kFewOuts : kFewOuts;
+}
+
 }  // namespace
 
 void matmul(Compute& compute, ConstView rows, const Weight& weight, const float* bias,
@@ -78,10 +119,12 @@ void matmul(Compute& compute, ConstView rows, const Weight& weight, const float*
   const Work work{2 * x.rows * weight.out * weight.in, weight.bytes(),
                   x.rows * (weight.in + weight.out) * dtype_size(DType::f32)};
   if (compute.count(work)) return;
-  const Product product{compute.kernels, x, weight, bias, y};
+  Product product{compute.kernels, x, weight, bias, y};
   if (x.rows == 0 || weight.out == 0) return;
   if (weight.in == 0) return no_inputs(product);
-  const std::int64_t out_block = x.rows <= kFewRows ? kFewOuts : kOutBlock;
+  if (weight.packed && weight.packed->integers)
+    product.rounded = round_rows(compute, x, *weight.packed);
+  const std::int64_t out_block = outputs_of_tile(product);
   // Rows in equal blocks; consecutive tasks share their rows.
   const std::int64_t row_block = divide_up(x.rows, divide_up(x.rows, kRowBlock));
   const std::int64_t out_blocks = divide_up(weight.out, out_block);
@@ -140,6 +183,16 @@ void matmul_transposed(Compute& compute, ConstView x, const Weight& weight, View
 }
 
 void widen_row(const Weight& weight, std::int64_t index, float* out) noexcept {
+  if (weight.packed && weight.packed->integers) {
+    const PackedWeight& packed = *weight.packed;
+    const float* steps = packed.integers.steps + index;
+    for (std::int64_t k = 0; k < packed.in; ++k) {
+      out[packed.columns != nullptr ? packed.columns[k] : k] =
+          static_cast<float>(integer_at(packed, index, k)) *
+          steps[k / kIntegerStep * packed.integers.step_stride];
+    }
+    return;
+  }
   if (weight.packed) {
     const PackedWeight& packed = *weight.packed;
     if (packed.columns == nullptr) return kReference.unpack({&packed, index, 0, packed.in}, out);

@@ -92,6 +92,42 @@ void dot_packed(const DotPacked& p) {
   }
 }
 
+float round_step(const float* x, std::int64_t n, PackedCode, std::int16_t* out) {
+  float most = 0;
+  for (std::int64_t k = 0; k < n; ++k) {
+    if (!std::isfinite(x[k])) most = std::numeric_limits<float>::quiet_NaN();
+    if (!(std::abs(x[k]) <= most)) most = std::isnan(most) ? most : std::abs(x[k]);
+  }
+  const StepScale scale = step_scale(most);
+  const std::int64_t padded = (n + kIntegerChunk - 1) / kIntegerChunk * kIntegerChunk;
+  for (std::int64_t k = 0; k < padded; ++k) {
+    const bool zero = k >= n || scale.inverse == 0;
+    out[k] =
+        zero ? std::int16_t{0} : static_cast<std::int16_t>(std::nearbyint(x[k] * scale.inverse));
+  }
+  return scale.scale;
+}
+
+void dot_integers(const DotIntegers& p) {
+  const PackedWeight& w = *p.w;
+  for (std::int64_t o = 0; o < p.outs; ++o) {
+    for (std::int64_t r = 0; r < p.rows; ++r) {
+      float& y = p.y[r * p.y_stride + o];
+      for (std::int64_t first = 0; first < w.in; first += kDotStep) {
+        const std::int64_t step = first / kDotStep, end = std::min(w.in, first + kDotStep);
+        std::int64_t sum = 0;
+        for (std::int64_t k = first; k < end; ++k)
+          sum += p.x[r * p.x_stride + k] * integer_at(w, p.first_out + o, k);
+        const float scale = p.x_scales[r * p.steps + step] *
+                            w.integers.steps[step * w.integers.step_stride + p.first_out + o];
+        const float part = static_cast<float>(sum) * scale;
+        y = first == 0 ? part : y + part;
+      }
+      if (p.bias != nullptr) y += p.bias[o];
+    }
+  }
+}
+
 void mix_panel(const MixPanel& p) {
   for (std::int64_t r = 0; r < p.rows; ++r) {
     const float keep = p.row_scale != nullptr ? p.row_scale[r] : p.scale;
@@ -280,6 +316,8 @@ const Kernels kReference = {
     .mix_panel = mix_panel,
     .unpack = unpack,
     .dot_packed = dot_packed,
+    .round_step = round_step,
+    .dot_integers = dot_integers,
     .softmax_step = softmax_step,
     .delta_step = delta_step,
     .decay_row = decay_row,

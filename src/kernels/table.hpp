@@ -10,6 +10,7 @@
 
 #include "kernels/kernels.hpp"
 #include "sightline/tensor.hpp"
+#include "tensor/integer_form.hpp"
 #include "tensor/packed_weight.hpp"
 
 namespace sightline::kernels {
@@ -17,6 +18,7 @@ namespace sightline::kernels {
 /// Depth of one step of a dot product. A dot product is the sum, in ascending order, of the partial
 /// results of steps of this many elements; one row of operands of a step fits into 2 KiB.
 inline constexpr std::int64_t kDotStep = 512;
+static_assert(kDotStep == kIntegerStep);
 
 /// Columns in which the recurrent delta rule keeps its state while it works on it.
 inline constexpr std::int64_t kDeltaColumns = 32;
@@ -57,6 +59,34 @@ struct DotPacked {
   float* y = nullptr;           ///< of the first of these outs
   std::int64_t y_stride = 0;
 };
+
+/// y[r, o] = Σ_k x[r, k] · w[o, k] + bias[o] for rounded rows and the integer form of a weight: the
+/// exact sum of each step, rounded to float32, times the product of the two scales; steps are added
+/// in ascending order. The same bits in every set.
+struct DotIntegers {
+  const std::int16_t* x = nullptr;  ///< from round_step, step after step
+  std::int64_t x_stride = 0, rows = 0;
+  const float* x_scales = nullptr;  ///< [rows][steps]
+  std::int64_t steps = 0;
+  const PackedWeight* w = nullptr;
+  std::int64_t first_out = 0, outs = 0;
+  const float* bias = nullptr;  ///< of the first of these outs, or null
+  float* y = nullptr;           ///< of the first of these outs
+  std::int64_t y_stride = 0;
+};
+
+/// Scale of a step of activations whose greatest magnitude is `most`, and what to multiply by to
+/// round them (0: all become 0). A step that is not finite has the scale NaN.
+struct StepScale {
+  float scale = 0, inverse = 0;
+};
+constexpr StepScale step_scale(float most) {
+  constexpr float kLeast = 1e-30F;  // below it there is no reciprocal: zero for all purposes
+  constexpr auto kMost = static_cast<float>(kMostActivation);
+  if (!(most == most)) return {most, 0};
+  if (most < kLeast) return {};
+  return {most / kMost, kMost / most};
+}
 
 /// Elements [first, first + n) of one packed row, as they lie; `first` is even.
 struct PackedRun {
@@ -104,6 +134,11 @@ struct Kernels {
   // Packed weights, whatever checkpoint format they come from.
   void (*unpack)(const PackedRun& run, float* out) = nullptr;
   void (*dot_packed)(const DotPacked& p) = nullptr;
+  /// Rounds one step of a row (n <= kDotStep) to integers of at most kMostActivation, ties to even,
+  /// in the order in which this set reads such codes, padded with zeros to a multiple of
+  /// kIntegerChunk; returns its scale.
+  float (*round_step)(const float* x, std::int64_t n, PackedCode code, std::int16_t* out) = nullptr;
+  void (*dot_integers)(const DotIntegers& p) = nullptr;
 
   /// One block of online softmax for one row of kKvBlock scores. scores[0, n), n > 0, become
   /// exp(scale·score − max'), the rest 0; max and sum are updated; returns the factor for what was

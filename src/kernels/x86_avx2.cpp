@@ -125,6 +125,115 @@ struct Vec {
   }
 };
 
+/// Sixteen 16-bit integers, or eight sums of 32 bits.
+struct Ints {
+  static constexpr std::int64_t kLanes = 16;
+  __m256i v;
+
+  SIGHTLINE_INLINE Ints zero() { return {_mm256_setzero_si256()}; }
+  SIGHTLINE_INLINE Ints all(std::int16_t x) { return {_mm256_set1_epi16(x)}; }
+  SIGHTLINE_INLINE Ints load(const std::int16_t* p) {
+    return {_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p))};
+  }
+  [[gnu::always_inline]] inline void store(std::int16_t* p) const {
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), v);
+  }
+  /// Sums of 32 bits.
+  SIGHTLINE_INLINE Ints add(Ints a, Ints b) { return {_mm256_add_epi32(a.v, b.v)}; }
+  /// Each sum: the products of two neighbours.
+  SIGHTLINE_INLINE Ints products(Ints a, Ints b) { return {_mm256_madd_epi16(a.v, b.v)}; }
+  /// (a · b + 2^14) >> 15
+  SIGHTLINE_INLINE Ints scaled(Ints a, Ints b) { return {_mm256_mulhrs_epi16(a.v, b.v)}; }
+
+  /// A chunk of codes, (code − zero) << shift (IntegerForm). Order of the columns: 4-bit codes
+  /// c, c + 4, c + 8, … of c = 0 and 1, then of 2 and 3; bytes 0-7 and 16-23, then 8-15 and 24-31.
+  template <class Kind>
+  SIGHTLINE_INLINE void load_codes(const std::byte* p, Ints zero, Ints (&out)[2]) {
+    if constexpr (Kind::kCode == PackedCode::u4) {
+      const __m256i words = _mm256_broadcastsi128_si256(
+          _mm_loadu_si128(reinterpret_cast<const __m128i*>(p)));  // a word: columns c to c + 3
+      if constexpr (Kind::kStoredZero) {
+        const __m256i low = _mm256_set1_epi16(15);
+        const auto one = [&](__m256i shifts) {
+          const __m256i codes = _mm256_and_si256(_mm256_srlv_epi64(words, shifts), low);
+          return _mm256_slli_epi16(_mm256_sub_epi16(codes, zero.v), 11);
+        };
+        out[0].v = one(_mm256_setr_epi64x(0, 0, 4, 4));
+        out[1].v = one(_mm256_setr_epi64x(8, 8, 12, 12));
+      } else {  // in the upper four bits; less 8 there is the other sign
+        const __m256i high = _mm256_set1_epi16(static_cast<short>(0xf000));
+        const __m256i sign = _mm256_set1_epi16(static_cast<short>(0x8000));
+        const auto one = [&](__m256i shifts) {
+          return _mm256_xor_si256(_mm256_and_si256(_mm256_sllv_epi64(words, shifts), high), sign);
+        };
+        out[0].v = one(_mm256_setr_epi64x(12, 12, 8, 8));
+        out[1].v = one(_mm256_setr_epi64x(4, 4, 0, 0));
+      }
+    } else {
+      __m256i bytes = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p));
+      const __m256i none = _mm256_setzero_si256();
+      if constexpr (Kind::kStoredZero) {
+        const auto one = [&](__m256i codes) {
+          return _mm256_slli_epi16(_mm256_sub_epi16(codes, zero.v), 7);
+        };
+        out[0].v = one(_mm256_unpacklo_epi8(bytes, none));
+        out[1].v = one(_mm256_unpackhi_epi8(bytes, none));
+      } else {
+        if constexpr (Kind::kCode == PackedCode::u8)
+          bytes = _mm256_xor_si256(bytes, _mm256_set1_epi8(static_cast<char>(0x80)));
+        out[0].v = _mm256_unpacklo_epi8(none, bytes);
+        out[1].v = _mm256_unpackhi_epi8(none, bytes);
+      }
+    }
+  }
+
+  /// A chunk of values times `factor`, to the nearest integers, in the order of load_codes().
+  template <PackedCode C>
+  SIGHTLINE_INLINE void round_chunk(const float* x, Vec factor, std::int16_t* out) {
+    const auto eight = [&](int i) {
+      return _mm256_cvtps_epi32(_mm256_mul_ps(_mm256_loadu_ps(x + 8 * i), factor.v));
+    };
+    // Packing takes halves in turn: 0-3, 8-11, 4-7, 12-15.
+    const auto sixteen = [&](int i) {
+      return _mm256_permute4x64_epi64(_mm256_packs_epi32(eight(i), eight(i + 1)),
+                                      _MM_SHUFFLE(3, 1, 2, 0));
+    };
+    const __m256i a = sixteen(0), b = sixteen(2);
+    if constexpr (C != PackedCode::u4) {
+      Ints{_mm256_permute2x128_si256(a, b, 0x20)}.store(out);
+      return Ints{_mm256_permute2x128_si256(a, b, 0x31)}.store(out + kLanes);
+    }
+    // Pairs (c, c + 4) of c = 0 … 3 in each half, then a transposition of 4 x 4 pairs.
+    const __m256i pairs = _mm256_setr_epi8(0, 1, 8, 9, 2, 3, 10, 11, 4, 5, 12, 13, 6, 7, 14, 15,  //
+                                           0, 1, 8, 9, 2, 3, 10, 11, 4, 5, 12, 13, 6, 7, 14, 15);
+    const __m256i p = _mm256_shuffle_epi8(a, pairs), q = _mm256_shuffle_epi8(b, pairs);
+    const __m128i p0 = _mm256_castsi256_si128(p), p1 = _mm256_extracti128_si256(p, 1);
+    const __m128i q0 = _mm256_castsi256_si128(q), q1 = _mm256_extracti128_si256(q, 1);
+    const __m128i low_p = _mm_unpacklo_epi32(p0, p1), low_q = _mm_unpacklo_epi32(q0, q1);
+    const __m128i high_p = _mm_unpackhi_epi32(p0, p1), high_q = _mm_unpackhi_epi32(q0, q1);
+    const auto put = [&](int i, __m128i values) {
+      _mm_storeu_si128(reinterpret_cast<__m128i*>(out + 8 * i), values);
+    };
+    put(0, _mm_unpacklo_epi64(low_p, low_q));
+    put(1, _mm_unpackhi_epi64(low_p, low_q));
+    put(2, _mm_unpacklo_epi64(high_p, high_q));
+    put(3, _mm_unpackhi_epi64(high_p, high_q));
+  }
+
+  SIGHTLINE_INLINE __m256d doubles(__m256i pairs) {
+    return _mm256_add_pd(_mm256_cvtepi32_pd(_mm256_castsi256_si128(pairs)),
+                         _mm256_cvtepi32_pd(_mm256_extracti128_si256(pairs, 1)));
+  }
+  /// The exact sums of four times eight lanes, each rounded to float32 once. Sums of two lanes fit
+  /// into 32 bits (kMostActivation).
+  SIGHTLINE_INLINE void reduce4(Ints a, Ints b, Ints c, Ints d, float* out) {
+    const __m256d ab = doubles(_mm256_hadd_epi32(a.v, b.v));
+    const __m256d cd = doubles(_mm256_hadd_epi32(c.v, d.v));
+    const __m256d sums = _mm256_permute4x64_pd(_mm256_hadd_pd(ab, cd), _MM_SHUFFLE(3, 1, 2, 0));
+    _mm_storeu_ps(out, _mm256_cvtpd_ps(sums));
+  }
+};
+
 // Blank lines keep the order: each file uses the ones before it.
 #include "kernels/math.inc.hpp"
 
@@ -133,6 +242,8 @@ struct Vec {
 #include "kernels/panels.inc.hpp"
 
 #include "kernels/packed.inc.hpp"
+
+#include "kernels/integers.inc.hpp"
 
 #include "kernels/make_table.inc.hpp"
 

@@ -1,0 +1,278 @@
+// Included once by every vector set, inside its region, after packed.inc.hpp: products of rounded
+// activations with the integer form of packed weights. All sums of a step are exact, so every set
+// and every register tile gives the same bits.
+//
+// A set reads a chunk of kIntegerChunk codes as two Ints, in whatever order of its columns is cheap
+// (the order may differ between kinds of codes); rounded activations are stored in that order.
+
+/// A kind of codes, known to the compiler: its zero point is the middle, or is stored.
+template <PackedCode C, bool Stored>
+struct Codes {
+  static constexpr PackedCode kCode = C;
+  static constexpr bool kStoredZero = Stored;
+};
+
+/// Bytes of a chunk of codes.
+template <class Kind>
+constexpr std::int64_t kChunkBytes =
+    Kind::kCode == PackedCode::u4 ? kIntegerChunk / 2 : kIntegerChunk;
+
+constexpr std::uint8_t kMiddleHalf = 8, kMiddleByte = 128;
+
+/// Calls f(kind) for the codes of a weight.
+template <class F>
+inline void with_kind(const PackedWeight& w, const F& f) {
+  const bool stored = w.zeros != nullptr;
+  if (w.code == PackedCode::u4) {
+    if (stored || w.zero != kMiddleHalf) return f(Codes<PackedCode::u4, true>{});
+    return f(Codes<PackedCode::u4, false>{});
+  }
+  if (w.code == PackedCode::i8) return f(Codes<PackedCode::i8, false>{});
+  if (stored || w.zero != kMiddleByte) return f(Codes<PackedCode::u8, true>{});
+  f(Codes<PackedCode::u8, false>{});
+}
+
+/// Ratio and zero point of a run of columns of one output, in every lane.
+struct Ratio {
+  Ints ratio, zero;
+};
+
+template <class Kind>
+inline Ratio ratio_at(const PackedWeight& w, std::int64_t index) {
+  Ratio r{Ints::all(w.integers.ratios[index]), Ints::zero()};
+  if constexpr (Kind::kStoredZero)
+    r.zero = Ints::all(static_cast<std::int16_t>(w.zeros != nullptr ? w.zeros[index] : w.zero));
+  return r;
+}
+
+/// The integers of a chunk.
+template <class Kind>
+inline void integer_chunk(const std::byte* codes, const Ratio& r, Ints (&out)[2]) {
+  Ints::load_codes<Kind>(codes, r.zero, out);
+  out[0] = Ints::scaled(out[0], r.ratio);
+  out[1] = Ints::scaled(out[1], r.ratio);
+}
+
+/// What a register tile works on.
+struct IntegerTile {
+  std::int64_t row = 0, out = 0;      ///< its first row, and its first output within p.outs
+  std::int64_t first = 0, depth = 0;  ///< the step
+};
+
+/// Adds a step's sums, scaled, to y.
+template <int R, int O>
+inline void finish_step(const DotIntegers& p, const IntegerTile& t, const Ints (&sums)[R][O]) {
+  const std::int64_t step = t.first / kDotStep;
+  const float* scales =
+      p.w->integers.steps + step * p.w->integers.step_stride + p.first_out + t.out;
+  for (int r = 0; r < R; ++r) {
+    float total[4];
+    const Ints none = Ints::zero();
+    Ints::reduce4(sums[r][0], O > 1 ? sums[r][O > 1 ? 1 : 0] : none,
+                  O > 2 ? sums[r][O > 2 ? 2 : 0] : none, O > 3 ? sums[r][O > 3 ? 3 : 0] : none,
+                  total);
+    const float scale = p.x_scales[(t.row + r) * p.steps + step];
+    float* y = p.y + (t.row + r) * p.y_stride + t.out;
+    for (int o = 0; o < O; ++o) {
+      const float part = total[o] * (scale * scales[o]);
+      y[o] = t.first == 0 ? part : y[o] + part;
+    }
+  }
+}
+
+/// One step of R rows against O packed rows, straight from the codes.
+template <int R, int O, class Kind>
+inline void codes_tile(const DotIntegers& p, const IntegerTile& t) {
+  const PackedWeight& w = *p.w;
+  const std::int16_t* x = p.x + t.row * p.x_stride;
+  const std::byte* rows[O];
+  std::int64_t ratios[O];  // index of the first ratio of an output
+  for (int o = 0; o < O; ++o) {
+    rows[o] = w.row(p.first_out + t.out + o);
+    ratios[o] = w.group_of(p.first_out + t.out + o, 0);
+  }
+  Ints sums[R][O];
+  for (int r = 0; r < R; ++r) {
+    for (int o = 0; o < O; ++o) sums[r][o] = Ints::zero();
+  }
+  const auto add = [&](std::int64_t k, int o, const std::byte* codes, const Ratio& ratio) {
+    Ints integers[2];
+    integer_chunk<Kind>(codes, ratio, integers);
+    for (int r = 0; r < R; ++r) {
+      const std::int16_t* row = x + r * p.x_stride + k;
+      sums[r][o] = Ints::add(sums[r][o], Ints::products(Ints::load(row), integers[0]));
+      sums[r][o] =
+          Ints::add(sums[r][o], Ints::products(Ints::load(row + Ints::kLanes), integers[1]));
+    }
+  };
+  const std::int64_t end = t.first + t.depth;
+  std::int64_t number = t.first / w.group_cols;
+  for (std::int64_t k = t.first; k < end; ++number) {
+    Ratio group[O];
+    for (int o = 0; o < O; ++o) group[o] = ratio_at<Kind>(w, ratios[o] + number);
+    const std::int64_t stop = at_most(end, (number + 1) * w.group_cols);
+    for (; k + kIntegerChunk <= stop; k += kIntegerChunk) {
+      for (int o = 0; o < O; ++o) {
+        const std::byte* codes = code_at<Kind::kCode>(rows[o], k);
+        fetch(reinterpret_cast<std::uintptr_t>(codes) +
+              static_cast<std::uintptr_t>(O * w.row_bytes));
+        add(k, o, codes, group[o]);
+      }
+    }
+    for (int o = 0; o < O && k < stop; ++o) {  // the end of the row; activations are zero behind it
+      std::byte rest[kChunkBytes<Kind>] = {};
+      const std::byte* codes = code_at<Kind::kCode>(rows[o], k);
+      __builtin_memcpy(rest, codes,
+                       static_cast<std::size_t>(packed_row_bytes(Kind::kCode, stop - k)));
+      add(k, o, rest, group[o]);
+    }
+    k = stop;
+  }
+  finish_step<R, O>(p, t, sums);
+}
+
+/// A few rows: four outputs at a time over their whole length, so that memory is read in long runs.
+template <int R, class Kind>
+inline void codes_direct(const DotIntegers& p) {
+  std::int64_t out = 0;
+  for (; out + 4 <= p.outs; out += 4) {
+    for (std::int64_t first = 0; first < p.w->in; first += kDotStep)
+      codes_tile<R, 4, Kind>(p, {0, out, first, at_most(p.w->in - first, kDotStep)});
+  }
+  for (; out < p.outs; ++out) {
+    for (std::int64_t first = 0; first < p.w->in; first += kDotStep)
+      codes_tile<R, 1, Kind>(p, {0, out, first, at_most(p.w->in - first, kDotStep)});
+  }
+}
+
+/// The integers of one step of an output, padded to whole chunks.
+template <class Kind>
+inline void unpack_integers(const PackedWeight& w, std::int64_t out, std::int64_t first,
+                            std::int64_t depth, std::int16_t* to) {
+  const std::byte* row = w.row(out);
+  const std::int64_t end = first + depth;
+  for (std::int64_t k = first; k < end; k += kIntegerChunk, to += kIntegerChunk) {
+    const Ratio ratio = ratio_at<Kind>(w, w.group_of(out, k));
+    Ints integers[2];
+    if (k + kIntegerChunk <= end) {
+      integer_chunk<Kind>(code_at<Kind::kCode>(row, k), ratio, integers);
+    } else {
+      std::byte rest[kChunkBytes<Kind>] = {};
+      __builtin_memcpy(rest, code_at<Kind::kCode>(row, k),
+                       static_cast<std::size_t>(packed_row_bytes(Kind::kCode, end - k)));
+      integer_chunk<Kind>(rest, ratio, integers);
+    }
+    integers[0].store(to);
+    integers[1].store(to + Ints::kLanes);
+  }
+}
+
+/// One step of R rows against O unpacked rows; `w` lies kDotStep apart.
+template <int R, int O>
+inline void integers_tile(const DotIntegers& p, const IntegerTile& t, const std::int16_t* w) {
+  const std::int16_t* x = p.x + t.row * p.x_stride + t.first;
+  Ints sums[R][O];
+  for (int r = 0; r < R; ++r) {
+    for (int o = 0; o < O; ++o) sums[r][o] = Ints::zero();
+  }
+  // Both operands are padded to whole chunks, in which columns may lie in any order.
+  const std::int64_t padded = (t.depth + kIntegerChunk - 1) / kIntegerChunk * kIntegerChunk;
+  for (std::int64_t k = 0; k < padded; k += Ints::kLanes) {
+    Ints row[R];
+    for (int r = 0; r < R; ++r) row[r] = Ints::load(x + r * p.x_stride + k);
+    for (int o = 0; o < O; ++o) {
+      const Ints weight = Ints::load(w + o * kDotStep + k);
+      for (int r = 0; r < R; ++r)
+        sums[r][o] = Ints::add(sums[r][o], Ints::products(row[r], weight));
+    }
+  }
+  finish_step<R, O>(p, t, sums);
+}
+
+template <int R>
+inline void integers_rows(const DotIntegers& p, IntegerTile t, std::int64_t outs,
+                          const std::int16_t* w) {
+  const std::int64_t end = t.out + outs;
+  for (; t.out + 4 <= end; t.out += 4, w += 4 * kDotStep) integers_tile<R, 4>(p, t, w);
+  for (; t.out < end; ++t.out, w += kDotStep) integers_tile<R, 1>(p, t, w);
+}
+
+/// Many rows: panels of outputs, unpacked step by step into scratch that stays in the first-level
+/// cache.
+template <class Kind>
+inline void codes_unpacked(const DotIntegers& p) {
+  alignas(64) std::int16_t scratch[kPanelOuts * kDotStep];
+  for (std::int64_t first = 0; first < p.w->in; first += kDotStep) {
+    const std::int64_t depth = at_most(p.w->in - first, kDotStep);
+    for (std::int64_t out = 0; out < p.outs; out += kPanelOuts) {
+      const std::int64_t outs = at_most(p.outs - out, kPanelOuts);
+      for (std::int64_t o = 0; o < outs; ++o)
+        unpack_integers<Kind>(*p.w, p.first_out + out + o, first, depth, scratch + o * kDotStep);
+      IntegerTile t{0, out, first, depth};
+      for (; t.row + 3 <= p.rows; t.row += 3) integers_rows<3>(p, t, outs, scratch);
+      if (p.rows - t.row == 2) integers_rows<2>(p, t, outs, scratch);
+      if (p.rows - t.row == 1) integers_rows<1>(p, t, outs, scratch);
+    }
+  }
+}
+
+void dot_integers(const DotIntegers& p) {
+  with_kind(*p.w, [&](auto kind) {
+    if (p.rows == 1) return codes_direct<1, decltype(kind)>(p);
+    if (p.rows == 2) return codes_direct<2, decltype(kind)>(p);
+    codes_unpacked<decltype(kind)>(p);
+  });
+  for (std::int64_t r = 0; p.bias != nullptr && r < p.rows; ++r) {
+    for (std::int64_t o = 0; o < p.outs; ++o) p.y[r * p.y_stride + o] += p.bias[o];
+  }
+}
+
+/// Greatest magnitude; NaN if a value is not finite.
+inline float greatest_magnitude(const float* x, std::int64_t n) {
+  Vec most = Vec::zero(), odd = Vec::zero();
+  std::int64_t k = 0;
+  for (; k + Vec::kLanes <= n; k += Vec::kLanes) {
+    const Vec v = Vec::load(x + k);
+    most = Vec::at_least(Vec::absolute(v), most);
+    odd = Vec::add(odd, Vec::sub(v, v));  // 0, or NaN
+  }
+  if (k < n) {
+    const Vec v = Vec::load_first(x + k, n - k);
+    most = Vec::at_least(Vec::absolute(v), most);
+    odd = Vec::add(odd, Vec::sub(v, v));
+  }
+  alignas(64) float lanes[Vec::kLanes], odds[Vec::kLanes];
+  most.store(lanes);
+  odd.store(odds);
+  float greatest = 0, sum = 0;
+  for (std::int64_t l = 0; l < Vec::kLanes; ++l) {
+    greatest = lanes[l] > greatest ? lanes[l] : greatest;
+    sum += odds[l];
+  }
+  return sum == 0 ? greatest : __builtin_nanf("");
+}
+
+template <PackedCode C>
+inline void round_chunks(const float* x, std::int64_t n, float inverse, std::int16_t* out) {
+  const Vec factor = Vec::all(inverse);
+  std::int64_t k = 0;
+  for (; k + kIntegerChunk <= n; k += kIntegerChunk) Ints::round_chunk<C>(x + k, factor, out + k);
+  if (k == n) return;
+  alignas(64) float rest[kIntegerChunk] = {};
+  __builtin_memcpy(rest, x + k, static_cast<std::size_t>(n - k) * sizeof(float));
+  Ints::round_chunk<C>(rest, factor, out + k);
+}
+
+float round_step(const float* x, std::int64_t n, PackedCode code, std::int16_t* out) {
+  const float most = greatest_magnitude(x, n);
+  const StepScale scale = step_scale(most);
+  const std::int64_t padded = (n + kIntegerChunk - 1) / kIntegerChunk * kIntegerChunk;
+  if (scale.inverse == 0) {
+    for (std::int64_t k = 0; k < padded; ++k) out[k] = 0;
+  } else if (code == PackedCode::u4) {
+    round_chunks<PackedCode::u4>(x, n, scale.inverse, out);
+  } else {
+    round_chunks<PackedCode::u8>(x, n, scale.inverse, out);
+  }
+  return scale.scale;
+}

@@ -1,0 +1,123 @@
+// Protects the rounding of stored matrices: codes and scales mean what they say, errors are those
+// that are reported, nothing depends on threads or on how rows are split, and odd values neither
+// break nor hide.
+#include "tensor/quantise.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <random>
+
+#include "base/bf16.hpp"
+
+namespace sightline {
+namespace {
+
+struct Matrix {
+  std::vector<float> values;
+  Weight weight;
+
+  Matrix(std::int64_t out, std::int64_t in, unsigned seed = 1) {
+    std::mt19937 engine(seed);
+    std::normal_distribution<float> normal(0.0F, 0.02F);
+    for (std::int64_t i = 0; i < out * in; ++i) values.push_back(normal(engine));
+    weight = {DType::f32, out, in, reinterpret_cast<const std::byte*>(values.data())};
+  }
+};
+
+float element(const PackedWeight& w, std::int64_t o, std::int64_t k) {
+  const auto byte = static_cast<unsigned>(w.row(o)[w.code == PackedCode::u4 ? k / 2 : k]);
+  const unsigned code = w.code == PackedCode::u8 ? byte : k % 2 == 0 ? byte & 15U : byte >> 4U;
+  return (static_cast<float>(code) - static_cast<float>(w.zero)) * w.scale(w.group_of(o, k));
+}
+
+TEST(Rounding, GroupsDivideTheColumns) {
+  EXPECT_EQ(rounding_for(8, 1024)->group_cols, 128);
+  EXPECT_EQ(rounding_for(8, 192)->group_cols, 64);
+  EXPECT_EQ(rounding_for(8, 96)->group_cols, 32);
+  EXPECT_EQ(rounding_for(4, 1024)->group_cols, 32);
+  EXPECT_EQ(rounding_for(4, 1024)->code, PackedCode::u4);
+  EXPECT_FALSE(rounding_for(4, 48));
+  EXPECT_FALSE(rounding_for(8, 0));
+}
+
+// 8 bits: half a step of 1/127 of the greatest of 128 normal values (about 2.7 deviations) is an
+// error of 2.7 / 127 / sqrt(12) = 0.6 %. 4 bits in groups of 32: 2.1 / 7 / sqrt(12) = 8.7 %.
+TEST(Rounding, ErrorsAreSmallAndTrue) {
+  const Matrix m(24, 640);
+  Threads threads(1);
+  for (const auto& [bits, bound] : {std::pair{8, 0.007}, std::pair{4, 0.09}}) {
+    const Rounding rounding = *rounding_for(bits, 640);
+    const auto packed = round_weight(m.weight, rounding, threads);
+    double error = 0, norm = 0, greatest = 0;
+    for (std::int64_t o = 0; o < 24; ++o) {
+      for (std::int64_t k = 0; k < 640; ++k) {
+        const double value = static_cast<double>(m.values[static_cast<std::size_t>(o * 640 + k)]);
+        const double off = value - static_cast<double>(element(*packed, o, k));
+        error += off * off;
+        norm += value * value;
+        greatest = std::max(greatest, std::abs(off));
+      }
+    }
+    EXPECT_LT(std::sqrt(error / norm), bound) << bits;
+    const RoundingError told = round_rows(m.weight, 0, 24, rounding).error;
+    EXPECT_NEAR(told.error, error, 1e-5 * error);
+    EXPECT_NEAR(told.norm, norm, 1e-5 * norm);
+    EXPECT_NEAR(told.greatest, greatest, 1e-5 * greatest);
+  }
+}
+
+TEST(Rounding, RowsAndThreadsDoNotMatter) {
+  const Matrix m(75, 96, 2);
+  for (const int bits : {4, 8}) {
+    const Rounding rounding = *rounding_for(bits, 96);
+    Threads one(1), three(3);
+    const auto a = round_weight(m.weight, rounding, one);
+    const auto b = round_weight(m.weight, rounding, three);
+    EXPECT_EQ(a->owned_codes, b->owned_codes);
+    EXPECT_EQ(a->owned_scales, b->owned_scales);
+    const RoundedRows some = round_rows(m.weight, 40, 10, rounding);
+    EXPECT_TRUE(std::equal(some.codes.begin(), some.codes.end(),
+                           a->owned_codes.begin() + 40 * a->row_bytes));
+  }
+}
+
+// bfloat16 and float16 matrices are rounded as their values are.
+TEST(Rounding, StoredTypes) {
+  Matrix m(4, 128, 3);
+  std::vector<std::uint16_t> half(m.values.size()), brain(m.values.size());
+  for (std::size_t i = 0; i < m.values.size(); ++i) {
+    brain[i] = to_bf16(m.values[i]).bits;
+    half[i] = static_cast<std::uint16_t>(brain[i] & 0xbfffU);  // some normal numbers below 2
+  }
+  const Rounding rounding = *rounding_for(4, 128);
+  for (const DType dtype : {DType::bf16, DType::f16}) {
+    const std::vector<std::uint16_t>& bits = dtype == DType::bf16 ? brain : half;
+    for (std::size_t i = 0; i < bits.size(); ++i)
+      m.values[i] = dtype == DType::bf16 ? widen(bf16{bits[i]}) : widen(f16{bits[i]});
+    const Weight stored{dtype, 4, 128, reinterpret_cast<const std::byte*>(bits.data())};
+    EXPECT_EQ(round_rows(stored, 0, 4, rounding).codes, round_rows(m.weight, 0, 4, rounding).codes);
+  }
+}
+
+TEST(Rounding, ZerosAndWhatIsNotFinite) {
+  Matrix m(3, 64, 4);
+  std::fill(m.values.begin(), m.values.begin() + 32, 0.0F);
+  std::fill(m.values.begin() + 32, m.values.begin() + 64, 1e-41F);
+  m.values[70] = std::numeric_limits<float>::infinity();
+  m.values[140] = std::numeric_limits<float>::quiet_NaN();
+  Threads threads(1);
+  for (const int bits : {4, 8}) {
+    const auto packed = round_weight(m.weight, *rounding_for(bits, 64), threads);
+    for (std::int64_t k = 0; k < 64; ++k) {
+      EXPECT_EQ(element(*packed, 0, k), 0.0F);
+      EXPECT_EQ(std::isnan(element(*packed, 1, k)), bits == 8 || k < 32) << k;
+      EXPECT_EQ(std::isnan(element(*packed, 2, k)), bits == 8 || k < 32) << k;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace sightline
