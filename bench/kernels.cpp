@@ -17,6 +17,8 @@
 #include "kernels/delta_rule.hpp"
 #include "kernels/elementwise.hpp"
 #include "kernels/matmul.hpp"
+#include "tensor/integer_form.hpp"
+#include "tensor/quantise.hpp"
 
 #if defined(__x86_64__)
 #include <immintrin.h>
@@ -146,15 +148,25 @@ void report_bytes(benchmark::State& state, const Stopwatch& watch, double bytes)
   state.counters["of_read"] = total / cpu / read_bandwidth();
 }
 
-/// Arguments: rows, in, out, threads.
+/// A stored matrix as it is (bits 16), or rounded to 8 or 4 bits and in integer form.
+Weight weight_of(const bf16* values, std::int64_t out, std::int64_t in, std::int64_t bits) {
+  const Weight stored{DType::bf16, out, in, reinterpret_cast<const std::byte*>(values)};
+  if (bits == 16) return stored;
+  Threads threads(2);
+  const auto packed = round_weight(stored, *rounding_for(static_cast<int>(bits), in), threads);
+  add_integer_form(*packed);
+  return {DType::f32, out, in, nullptr, packed};
+}
+
+/// Arguments: rows, in, out, bits of a weight, threads.
 void matmul_many(benchmark::State& state) {
   const std::int64_t rows = state.range(0), in = state.range(1), out = state.range(2);
-  const int threads = static_cast<int>(state.range(3));
+  const int threads = static_cast<int>(state.range(4));
   Machine machine(threads);
   const auto x = random_values(rows * in, 1);
   const auto w = random_weights(out * in);
   std::vector<float> y(static_cast<std::size_t>(rows * out));
-  const Weight weight{DType::bf16, out, in, reinterpret_cast<const std::byte*>(w.data())};
+  const Weight weight = weight_of(w.data(), out, in, state.range(3));
   const Stopwatch watch;
   for (auto _ : state) {
     matmul(machine.compute, ConstView(x.data(), rows, in), weight, nullptr,
@@ -165,25 +177,27 @@ void matmul_many(benchmark::State& state) {
 }
 
 /// One row against several matrices in turn, together larger than any cache. Arguments: in, out,
-/// threads.
+/// bits of a weight, threads.
 void matmul_one(benchmark::State& state) {
   const std::int64_t in = state.range(0), out = state.range(1);
-  const int threads = static_cast<int>(state.range(2));
+  const int threads = static_cast<int>(state.range(3));
   Machine machine(threads);
   const std::int64_t copies = std::max<std::int64_t>(1, (std::int64_t{400} << 20) / (in * out * 2));
   const auto x = random_values(in, 1);
   const auto w = random_weights(copies * out * in);
   std::vector<float> y(static_cast<std::size_t>(out));
-  std::int64_t next = 0;
+  std::vector<Weight> weights;
+  for (std::int64_t i = 0; i < copies; ++i)
+    weights.push_back(weight_of(w.data() + i * in * out, out, in, state.range(2)));
+  std::size_t next = 0;
   const Stopwatch watch;
   for (auto _ : state) {
-    const Weight weight{DType::bf16, out, in,
-                        reinterpret_cast<const std::byte*>(w.data() + next * in * out)};
-    matmul(machine.compute, ConstView(x.data(), 1, in), weight, nullptr, View(y.data(), 1, out));
+    matmul(machine.compute, ConstView(x.data(), 1, in), weights[next], nullptr,
+           View(y.data(), 1, out));
     benchmark::ClobberMemory();
-    next = (next + 1) % copies;
+    next = (next + 1) % weights.size();
   }
-  report_bytes(state, watch, static_cast<double>(in * out * 2));
+  report_bytes(state, watch, static_cast<double>(weights[0].bytes()));
 }
 
 /// Arguments: rows, positions before them, heads, kv heads, head_dim, threads.
@@ -302,15 +316,15 @@ void rows_of(benchmark::State& state) {
 }
 
 BENCHMARK(matmul_many)
-    ->ArgNames({"rows", "in", "out", "threads"})
-    ->ArgsProduct({{4, 80, 512}, {1024}, {3584}, {1, 2}})
-    ->ArgsProduct({{512}, {3584}, {1024}, {1, 2}})
-    ->ArgsProduct({{512}, {2048}, {6144}, {1, 2}})
+    ->ArgNames({"rows", "in", "out", "bits", "threads"})
+    ->ArgsProduct({{4, 80, 512}, {1024}, {3584}, {16, 8, 4}, {1, 2}})
+    ->ArgsProduct({{512}, {3584}, {1024}, {16, 8, 4}, {1, 2}})
+    ->ArgsProduct({{512}, {2048}, {6144}, {16}, {1, 2}})
     ->UseRealTime();
 BENCHMARK(matmul_one)
-    ->ArgNames({"in", "out", "threads"})
-    ->ArgsProduct({{1024}, {3584}, {1, 2}})
-    ->ArgsProduct({{6144}, {2048}, {1, 2}})
+    ->ArgNames({"in", "out", "bits", "threads"})
+    ->ArgsProduct({{1024}, {3584}, {16, 8, 4}, {1, 2}})
+    ->ArgsProduct({{6144}, {2048}, {16, 8, 4}, {1, 2}})
     ->UseRealTime();
 BENCHMARK(attention_rows)
     ->ArgNames({"rows", "before", "heads", "kv", "dim", "threads"})

@@ -80,6 +80,19 @@ inline void finish_step(const DotIntegers& p, const IntegerTile& t, const Ints (
   }
 }
 
+/// Adds the products of one chunk of an output's codes with R rows.
+template <int R, int O, class Kind>
+inline void add_chunk(const std::int16_t* x, std::int64_t x_stride, const std::byte* codes,
+                      const Ratio& ratio, int o, Ints (&sums)[R][O]) {
+  Ints integers[2];
+  integer_chunk<Kind>(codes, ratio, integers);
+  for (int r = 0; r < R; ++r) {
+    const std::int16_t* row = x + r * x_stride;
+    sums[r][o].add_products(Ints::load(row), integers[0]);
+    sums[r][o].add_products(Ints::load(row + Ints::kLanes), integers[1]);
+  }
+}
+
 /// One step of R rows against O packed rows, straight from the codes.
 template <int R, int O, class Kind>
 inline void codes_tile(const DotIntegers& p, const IntegerTile& t) {
@@ -95,16 +108,6 @@ inline void codes_tile(const DotIntegers& p, const IntegerTile& t) {
   for (int r = 0; r < R; ++r) {
     for (int o = 0; o < O; ++o) sums[r][o] = Ints::zero();
   }
-  const auto add = [&](std::int64_t k, int o, const std::byte* codes, const Ratio& ratio) {
-    Ints integers[2];
-    integer_chunk<Kind>(codes, ratio, integers);
-    for (int r = 0; r < R; ++r) {
-      const std::int16_t* row = x + r * p.x_stride + k;
-      sums[r][o] = Ints::add(sums[r][o], Ints::products(Ints::load(row), integers[0]));
-      sums[r][o] =
-          Ints::add(sums[r][o], Ints::products(Ints::load(row + Ints::kLanes), integers[1]));
-    }
-  };
   const std::int64_t end = t.first + t.depth;
   std::int64_t number = t.first / w.group_cols;
   for (std::int64_t k = t.first; k < end; ++number) {
@@ -116,7 +119,7 @@ inline void codes_tile(const DotIntegers& p, const IntegerTile& t) {
         const std::byte* codes = code_at<Kind::kCode>(rows[o], k);
         fetch(reinterpret_cast<std::uintptr_t>(codes) +
               static_cast<std::uintptr_t>(O * w.row_bytes));
-        add(k, o, codes, group[o]);
+        add_chunk<R, O, Kind>(x + k, p.x_stride, codes, group[o], o, sums);
       }
     }
     for (int o = 0; o < O && k < stop; ++o) {  // the end of the row; activations are zero behind it
@@ -124,7 +127,7 @@ inline void codes_tile(const DotIntegers& p, const IntegerTile& t) {
       const std::byte* codes = code_at<Kind::kCode>(rows[o], k);
       __builtin_memcpy(rest, codes,
                        static_cast<std::size_t>(packed_row_bytes(Kind::kCode, stop - k)));
-      add(k, o, rest, group[o]);
+      add_chunk<R, O, Kind>(x + k, p.x_stride, rest, group[o], o, sums);
     }
     k = stop;
   }
@@ -182,8 +185,7 @@ inline void integers_tile(const DotIntegers& p, const IntegerTile& t, const std:
     for (int r = 0; r < R; ++r) row[r] = Ints::load(x + r * p.x_stride + k);
     for (int o = 0; o < O; ++o) {
       const Ints weight = Ints::load(w + o * kDotStep + k);
-      for (int r = 0; r < R; ++r)
-        sums[r][o] = Ints::add(sums[r][o], Ints::products(row[r], weight));
+      for (int r = 0; r < R; ++r) sums[r][o].add_products(row[r], weight);
     }
   }
   finish_step<R, O>(p, t, sums);
@@ -209,8 +211,7 @@ inline void codes_unpacked(const DotIntegers& p) {
       for (std::int64_t o = 0; o < outs; ++o)
         unpack_integers<Kind>(*p.w, p.first_out + out + o, first, depth, scratch + o * kDotStep);
       IntegerTile t{0, out, first, depth};
-      for (; t.row + 3 <= p.rows; t.row += 3) integers_rows<3>(p, t, outs, scratch);
-      if (p.rows - t.row == 2) integers_rows<2>(p, t, outs, scratch);
+      for (; t.row + 2 <= p.rows; t.row += 2) integers_rows<2>(p, t, outs, scratch);
       if (p.rows - t.row == 1) integers_rows<1>(p, t, outs, scratch);
     }
   }
