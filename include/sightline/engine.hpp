@@ -29,8 +29,14 @@ namespace sightline {
 
 /// `f32` never rounds an activation. `bf16` rounds keys and values of the cache to bfloat16 and,
 /// where the instruction set multiplies bfloat16, the left operand of matrix products. Weights are
-/// used as stored in both.
-enum class PrecisionMode : std::uint8_t { f32, bf16 };
+/// used as stored in both. `int8` and `int4` also round the large matrices of the language model
+/// while loading (those that are stored as floats; the embedding and head to 8 bits), and multiply
+/// packed matrices with activations of 14 bits in integers; `automatic` does the latter to what is
+/// stored packed and rounds no weight.
+enum class PrecisionMode : std::uint8_t { f32, bf16, int8, int4, automatic };
+
+/// Whether the vision tower's matrices are rounded too.
+enum class VisionPrecision : std::uint8_t { stored, int8 };
 
 /// What becomes of transparent pixels.
 enum class AlphaMode : std::uint8_t {
@@ -60,6 +66,7 @@ struct EngineOptions {
   int threads = 0;  ///< 0: what the process may use (affinity mask, cgroup quota)
   std::string isa;  ///< kernel set; empty or "auto": the best that this CPU runs
   PrecisionMode precision = PrecisionMode::bf16;
+  VisionPrecision vision_precision = VisionPrecision::stored;
   bool use_mmap = true;  ///< false reads the weights into memory
   std::int64_t prefill_chunk =
       512;                   ///< tokens per piece of a prompt, rounded up to a multiple of 64

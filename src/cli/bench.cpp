@@ -17,6 +17,7 @@
 #include "cli/table.hpp"
 #include "generate/clock.hpp"
 #include "generate/load_model.hpp"
+#include "generate/precision.hpp"
 #include "kernels/kernels.hpp"
 #include "kernels/machine_limits.hpp"
 
@@ -35,7 +36,7 @@ struct BenchResult {
   double load_seconds = 0;
   std::string kernel_set;
   int threads = 1;
-  nn::Precision precision = nn::Precision::bf16;
+  PrecisionMode precision = PrecisionMode::bf16;
   kernels::MachineLimits limits;
   std::vector<audit::BenchLine> lines;
 };
@@ -82,15 +83,17 @@ BenchResult measure(const BenchOptions& options, Output& output) {
   result.threads = engine.threads > 0 ? engine.threads : available_threads().count;
   output.progress("loading the model");
   const auto start = std::chrono::steady_clock::now();
-  const auto model = generate::load_model(directory, engine.use_mmap);
+  const auto model = generate::load_model(
+      directory, engine.use_mmap,
+      generate::weight_form(engine.precision, engine.vision_precision, result.threads));
   result.load_seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   const audit::BenchSizes sizes = sizes_of(options, directory, model->info());
   Threads threads(result.threads);
   Arena arena;
   nn::Pass pass(set, threads, arena);
-  result.precision = pass.precision =
-      engine.precision == PrecisionMode::f32 ? nn::Precision::f32 : nn::Precision::bf16;
+  result.precision = engine.precision;
+  pass.precision = generate::cache_precision(engine.precision);
   output.progress("measuring the machine");
   result.limits = kernels::measure_limits(pass);
   std::atomic<bool> cancel{false};
@@ -161,7 +164,7 @@ io::Json bench_json(const BenchResult& result) {
   return io::Json::Object{
       {"kernel_set", result.kernel_set},
       {"threads", result.threads},
-      {"precision", result.precision == nn::Precision::f32 ? "f32" : "bf16"},
+      {"precision", std::string(generate::name_of(result.precision))},
       {"load_seconds", result.load_seconds},
       {"peak_memory_bytes", generate::peak_memory_bytes()},
       {"limits", io::Json::Object{{"flops_per_second", result.limits.flops},
@@ -197,9 +200,11 @@ Command bench_command() {
               {1, kMostTokens})
       .option("--runs N", options->runs, "Timed runs of each, after one that is not (default: 5).",
               {1, kMostRuns})
-      .choice("--precision P", options->model.engine.precision,
-              {{"bf16", PrecisionMode::bf16}, {"f32", PrecisionMode::f32}},
-              "As in 'sightline run' (default: bf16).");
+      .choice("--precision P", options->model.engine.precision, precision_choices(),
+              "As in 'sightline run' (default: bf16).")
+      .choice("--vision-precision P", options->model.engine.vision_precision,
+              {{"stored", VisionPrecision::stored}, {"int8", VisionPrecision::int8}},
+              "As in 'sightline run' (default: stored).");
   add_machine_options(command, options->model.engine);
   add_revision(command, options->model);
   command.example("sightline bench demo", "the shipped checkpoint, in seconds")

@@ -7,6 +7,7 @@
 #include "cli/answer_stream.hpp"
 #include "cli/output.hpp"
 #include "cli/resolve.hpp"
+#include "generate/precision.hpp"
 
 namespace sightline::cli {
 namespace {
@@ -97,13 +98,25 @@ void add_machine_options(Command& command, EngineOptions& options) {
             false);
 }
 
+std::vector<std::pair<std::string, PrecisionMode>> precision_choices() {
+  std::vector<std::pair<std::string, PrecisionMode>> choices;
+  for (const PrecisionMode mode : {PrecisionMode::bf16, PrecisionMode::f32, PrecisionMode::int8,
+                                   PrecisionMode::int4, PrecisionMode::automatic})
+    choices.emplace_back(generate::name_of(mode), mode);
+  return choices;
+}
+
 void add_engine_options(Command& command, EngineOptions& options) {
   add_machine_options(command, options);
   command
-      .choice("--precision P", options.precision,
-              {{"bf16", PrecisionMode::bf16}, {"f32", PrecisionMode::f32}},
+      .choice("--precision P", options.precision, precision_choices(),
               "'bf16' rounds the key/value cache to bfloat16, and left operands where the "
-              "instruction set multiplies bfloat16 (default); 'f32' rounds nothing.")
+              "instruction set multiplies bfloat16 (default); 'f32' rounds nothing; 'int8' and "
+              "'int4' round the language model's matrices while loading and multiply in integers; "
+              "'auto' multiplies in integers what is stored so ('sightline quantize').")
+      .choice("--vision-precision P", options.vision_precision,
+              {{"stored", VisionPrecision::stored}, {"int8", VisionPrecision::int8}},
+              "The vision tower's matrices: as stored (default), or rounded to 8 bits.")
       .option("--prefill-chunk N", options.prefill_chunk,
               "Prompt tokens computed at once, rounded up to a multiple of 64 (default: 512). "
               "Alters memory and speed, never the answer.",

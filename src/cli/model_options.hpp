@@ -4,6 +4,8 @@
 
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "cli/command.hpp"
 #include "sightline/engine.hpp"
@@ -31,7 +33,9 @@ void add_revision(Command& command, ModelOptions& options);
 void add_picture_options(Command& command, EngineOptions& options);
 /// --threads, --isa (default: SIGHTLINE_ISA), --no-mmap.
 void add_machine_options(Command& command, EngineOptions& options);
-/// The same, --precision and --prefill-chunk.
+/// The values of --precision.
+std::vector<std::pair<std::string, PrecisionMode>> precision_choices();
+/// The same, --precision, --vision-precision and --prefill-chunk.
 void add_engine_options(Command& command, EngineOptions& options);
 /// --ctx.
 void add_context_option(Command& command, EngineOptions& options);

@@ -7,6 +7,7 @@
 #include "generate/clock.hpp"
 #include "generate/engine_impl.hpp"
 #include "generate/load_model.hpp"
+#include "generate/precision.hpp"
 #include "kernels/delta_rule.hpp"
 
 namespace sightline {
@@ -141,10 +142,11 @@ Engine Engine::load(const std::string& directory, const EngineOptions& options,
   impl->prompts = std::make_unique<generate::PromptBuilder>(
       generate::PromptBuilder::open(directory, impl->options));
   progress(1);
-  impl->model = generate::load_model(directory, options.use_mmap);
+  impl->model = generate::load_model(
+      directory, options.use_mmap,
+      generate::weight_form(options.precision, options.vision_precision, impl->info.threads));
   impl->generation = generate::read_generation_config(directory);
-  impl->precision =
-      options.precision == PrecisionMode::f32 ? nn::Precision::f32 : nn::Precision::bf16;
+  impl->precision = generate::cache_precision(options.precision);
   settle_context(*impl);
   check_geometry(*impl);
   impl->vocabulary_mask =
@@ -153,7 +155,7 @@ Engine Engine::load(const std::string& directory, const EngineOptions& options,
   EngineInfo& info = impl->info;
   info.directory = directory;
   info.model_type = impl->model->info().model_type;
-  info.precision = options.precision == PrecisionMode::f32 ? "f32" : "bf16";
+  info.precision = generate::name_of(options.precision);
   info.vocab_size = impl->model->info().vocab_size;
   info.has_vision = impl->model->info().has_vision;
   info.checkpoint_bytes = bytes_of_shards(directory);

@@ -40,8 +40,8 @@ std::unique_ptr<model::VisionLanguageModel> build(const io::Json& json, const st
 
 }  // namespace
 
-std::unique_ptr<model::VisionLanguageModel> load_model(const std::string& directory,
-                                                       bool use_mmap) {
+std::unique_ptr<model::VisionLanguageModel> load_model(const std::string& directory, bool use_mmap,
+                                                       const io::WeightForm& form) {
   const std::string path = directory + "/config.json";
   if (!io::is_file(path)) {
     throw Error(Code::missing_file,
@@ -49,7 +49,7 @@ std::unique_ptr<model::VisionLanguageModel> load_model(const std::string& direct
                 {{"file", path}});
   }
   return build(io::read_json_file(path, Code::invalid_config), path,
-               [&] { return io::Checkpoint::open(directory, use_mmap); });
+               [&] { return io::Checkpoint::open(directory, use_mmap, form); });
 }
 
 std::unique_ptr<model::VisionLanguageModel> declare_model(const io::Json& config,

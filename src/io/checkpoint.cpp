@@ -20,7 +20,8 @@ constexpr const char* kSingleFile = "model.safetensors";
 
 class DirectoryCheckpoint final : public Checkpoint {
  public:
-  DirectoryCheckpoint(const std::string& directory, bool use_mmap) : directory_(directory) {
+  DirectoryCheckpoint(const std::string& directory, bool use_mmap, const WeightForm& form)
+      : directory_(directory), form_(form) {
     const std::string index = (fs::path(directory) / kShardIndexFile).string();
     if (is_file(index)) {
       open_shards(read_shard_index(index), index, use_mmap);
@@ -35,6 +36,7 @@ class DirectoryCheckpoint final : public Checkpoint {
   }
 
   [[nodiscard]] const std::string& directory() const override { return directory_; }
+  [[nodiscard]] WeightForm form() const override { return form_; }
 
   [[nodiscard]] std::vector<ShardInfo> shards() const override {
     std::vector<ShardInfo> infos;
@@ -154,14 +156,16 @@ class DirectoryCheckpoint final : public Checkpoint {
   }
 
   std::string directory_;
+  WeightForm form_;
   std::vector<std::unique_ptr<SafetensorsFile>> files_;
   std::map<std::string_view, Place> tensors_;  // names are views into files_
 };
 
 }  // namespace
 
-std::shared_ptr<const Checkpoint> Checkpoint::open(const std::string& directory, bool use_mmap) {
-  return std::make_shared<DirectoryCheckpoint>(directory, use_mmap);
+std::shared_ptr<const Checkpoint> Checkpoint::open(const std::string& directory, bool use_mmap,
+                                                   const WeightForm& form) {
+  return std::make_shared<DirectoryCheckpoint>(directory, use_mmap, form);
 }
 
 }  // namespace sightline::io

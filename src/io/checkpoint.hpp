@@ -23,13 +23,23 @@ struct ShardInfo {
   std::int64_t bytes = 0, tensors = 0;
 };
 
+/// The form that matrices take in memory.
+struct WeightForm {
+  int language_bits = 0;  ///< of matrices that is_rounded() names, and of embedding and head at
+                          ///< most 8: 8, 4, or 0 for as stored
+  int vision_bits = 0;    ///< of the vision tower's matrices: 8 or 0
+  bool integers = false;  ///< packed matrices get their integer form (tensor/integer_form.hpp)
+  int threads = 1;        ///< that round
+};
+
 class Checkpoint {
  public:
   /// Opens `model.safetensors.index.json` with its shards if present, else `model.safetensors`.
   /// With `use_mmap` false the files are read into memory. Shards are mapped when a tensor of
   /// theirs is first claimed. Throws Error(missing_file, missing_shard, invalid_index,
   /// invalid_safetensors, …) naming file, tensor, expected and found.
-  static std::shared_ptr<const Checkpoint> open(const std::string& directory, bool use_mmap = true);
+  static std::shared_ptr<const Checkpoint> open(const std::string& directory, bool use_mmap = true,
+                                                const WeightForm& form = {});
   virtual ~Checkpoint() = default;
 
   [[nodiscard]] virtual const std::string& directory() const = 0;
@@ -47,6 +57,8 @@ class Checkpoint {
     (void)expected;
     return find(name);
   }
+  /// What a Loader makes of the matrices.
+  [[nodiscard]] virtual WeightForm form() const { return {}; }
   /// True if tensors are made up as they are asked for: nothing is packed then.
   [[nodiscard]] virtual bool declared() const { return false; }
 };

@@ -4,10 +4,15 @@
 #include <algorithm>
 #include <set>
 
+#include "base/mmap.hpp"
+#include "base/threads.hpp"
 #include "io/checkpoint.hpp"
 #include "io/packed_tensors.hpp"
+#include "io/rounded_modules.hpp"
 #include "io/tensor_faults.hpp"
 #include "sightline/error.hpp"
+#include "tensor/integer_form.hpp"
+#include "tensor/quantise.hpp"
 
 namespace sightline::io {
 namespace {
@@ -57,6 +62,19 @@ std::optional<std::string> module_of(std::string_view name) {
   return std::string(name.substr(0, name.size() - kWeight.size() - 1));
 }
 
+/// Bits to which a matrix that is stored as floats is rounded; 0 for none.
+int rounded_bits(const WeightForm& form, std::string_view name, const Shape& shape) {
+  constexpr int kTableBits = 8;  // embedding and head: every answer passes through them
+  if (shape.rank() != 2) return 0;
+  if (name.starts_with("model.visual.")) {
+    const bool table = name.ends_with("pos_embed.weight");
+    return table || shape[0] < kLeastRoundedOutputs ? 0 : form.vision_bits;
+  }
+  if (form.language_bits == 0 || name.starts_with(kMtpPrefix)) return 0;
+  if (name.ends_with("embed_tokens.weight") || name.ends_with("lm_head.weight")) return kTableBits;
+  return is_rounded(name, shape) ? form.language_bits : 0;
+}
+
 /// Every module that a checkpoint has tensors of, and those above them.
 std::vector<std::string> module_names(const Checkpoint& checkpoint) {
   std::set<std::string> modules;
@@ -79,6 +97,8 @@ struct Loader::Book {
   std::vector<Site> modules;
   std::vector<ClaimedTensor> tensors;
   std::uint32_t next_site = 0;
+  WeightForm form;
+  std::unique_ptr<Threads> threads;  // that round matrices, once there is one
 
   [[nodiscard]] bool is_skipped(std::string_view name) const {
     return std::any_of(skipped.begin(), skipped.end(),
@@ -132,6 +152,19 @@ struct Loader::Book {
         {{"file", quantisation->file()}, {"tensor", codes}});
   }
 
+  /// A stored matrix as the form wants it.
+  Weight formed(const StoredTensor& stored, std::int64_t out, std::int64_t in) {
+    const Weight plain{stored.dtype, out, in, stored.data};
+    const int bits = checkpoint->declared() ? 0 : rounded_bits(form, stored.name, stored.shape);
+    const std::optional<Rounding> rounding = bits == 0 ? std::nullopt : rounding_for(bits, in);
+    if (!rounding) return plain;
+    if (!threads) threads = std::make_unique<Threads>(form.threads);
+    std::shared_ptr<PackedWeight> packed = round_weight(plain, *rounding, *threads);
+    if (form.integers && has_integer_form(*packed)) add_integer_form(*packed);
+    if (stored.mapped) forget_pages(stored.data, stored.bytes);
+    return {DType::f32, out, in, nullptr, std::move(packed)};
+  }
+
   std::shared_ptr<const PackedWeight> pack(const std::string& module, const WeightScheme& scheme,
                                            std::int64_t out, std::int64_t in) {
     const std::string codes = fmt::format("{}.{}", module, codes_leaf(scheme.layout));
@@ -144,7 +177,10 @@ struct Loader::Book {
       }
       return found;
     };
-    return load_packed({module, out, in, scheme, checkpoint->directory()}, claim);
+    std::shared_ptr<PackedWeight> packed =
+        load_packed({module, out, in, scheme, checkpoint->directory()}, claim);
+    if (form.integers && has_integer_form(*packed)) add_integer_form(*packed);
+    return packed;
   }
 
   // The stored name that shares the longest end with a missing one hints at another prefix or
@@ -173,6 +209,7 @@ Loader::Loader(std::shared_ptr<const Checkpoint> checkpoint,
     : book_(std::make_shared<Book>()) {
   if (quantisation && !checkpoint->declared())
     quantisation->check_ignored(module_names(*checkpoint));
+  book_->form = checkpoint->form();
   book_->checkpoint = std::move(checkpoint);
   book_->quantisation = std::move(quantisation);
 }
@@ -233,8 +270,7 @@ Weight Loader::weight(std::string_view leaf, const Shape& expected) const {
     if (const WeightScheme* scheme = book_->packing(*module))
       return {DType::f32, out, in, nullptr, book_->pack(*module, *scheme, out, in)};
   }
-  const StoredTensor stored = float_tensor(leaf, expected);
-  return {stored.dtype, out, in, stored.data};
+  return book_->formed(float_tensor(leaf, expected), out, in);
 }
 
 std::vector<float> Loader::values(std::string_view leaf, const Shape& expected) const {

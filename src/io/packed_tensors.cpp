@@ -36,7 +36,7 @@ class Packer {
     weight_->groups = std::max<std::int64_t>(1, divide_up(module.in, weight_->group_cols));
   }
 
-  std::shared_ptr<const PackedWeight> pack() {
+  std::shared_ptr<PackedWeight> pack() {
     switch (scheme_.layout) {
       case PackedLayout::fp8:
       case PackedLayout::naive_quantized:
@@ -300,8 +300,7 @@ std::string_view codes_leaf(PackedLayout layout) {
   return layout == PackedLayout::pack_quantized ? "weight_packed" : "weight";
 }
 
-std::shared_ptr<const PackedWeight> load_packed(const PackedModule& module,
-                                                const ClaimTensor& claim) {
+std::shared_ptr<PackedWeight> load_packed(const PackedModule& module, const ClaimTensor& claim) {
   return Packer(module, claim).pack();
 }
 

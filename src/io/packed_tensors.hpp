@@ -30,7 +30,6 @@ std::string_view codes_leaf(PackedLayout layout);
 
 /// Throws Error(missing_tensor, tensor_shape, tensor_dtype, invalid_config) naming the
 /// tensor, expected and found.
-std::shared_ptr<const PackedWeight> load_packed(const PackedModule& module,
-                                                const ClaimTensor& claim);
+std::shared_ptr<PackedWeight> load_packed(const PackedModule& module, const ClaimTensor& claim);
 
 }  // namespace sightline::io

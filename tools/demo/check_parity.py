@@ -34,9 +34,9 @@ def main():
         else:
             px, stamps, grid = scenes.render(rng, scene, 320, 256)[None], None, (16, 20)
         visual = prompts.visual(grid, stamps)
-        ids, mask = prompts.conversation(visual, qa)
+        ids, mask, _ = prompts.conversation(visual, qa)
         messages = []
-        for i, (q, a) in enumerate(qa):
+        for i, (q, a, _) in enumerate(qa):
             messages += [{"role": "user", "content": visual + q if i == 0 else q}, {"role": "assistant", "content": a}]
         text = render_prompt(folder, messages[:-1]) + qa[-1][1] + "<|im_end|>\n"
         assert prompts.encode(text) == ids, "prompt differs from the template"

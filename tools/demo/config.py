@@ -5,7 +5,7 @@ import pathlib
 from pipeline import write_json
 
 HIDDEN, VISION = 96, 96
-LAYERS = ["linear_attention", "full_attention", "linear_attention", "full_attention"]
+LAYERS = ["linear_attention", "full_attention"] * 3
 
 
 def make(folder):

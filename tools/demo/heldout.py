@@ -48,8 +48,8 @@ def questions(rng, scene, media, ident, categories):
         else:
             continue
         keep = [h for h in history if h[0] != made[0]][-2:] if rng.random() < 0.35 else []
-        out.append(record("{}-{}".format(ident, len(out) + 1), c, media, keep, *made))
-        history.append(made)
+        out.append(record("{}-{}".format(ident, len(out) + 1), c, media, keep, *made[:2]))
+        history.append(made[:2])
     return out
 
 

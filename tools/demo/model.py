@@ -126,6 +126,18 @@ class Attention(nn.Module):
         self.k_proj, self.v_proj = nn.Linear(h, self.nk * d, bias=False), nn.Linear(h, self.nk * d, bias=False)
         self.o_proj = nn.Linear(self.nq * d, h, bias=False)
         self.q_norm, self.k_norm = Norm(d), Norm(d)
+        self.watch = self.seen = None  # rows [L, 2] (sequence, row) whose attention is wanted, and its logarithm
+
+    def look(self, x, k, rope):
+        """Logarithms of what the watched rows give to each row up to them: [L, heads, N]; k [B, heads, N, d] rotated"""
+        at, row = self.watch.unbind(1)
+        cos, sin = (r[at, 0, row][:, None] for r in rope)
+        r = cos.shape[-1]
+        q = self.q_norm(self.q_proj(x[at, row]).view(-1, self.nq, 2 * self.d)[..., :self.d])
+        q = torch.cat((rotate(q[..., :r], cos, sin), q[..., r:]), -1)
+        scores = (k[at] @ q[..., None]).squeeze(-1) * self.d ** -0.5
+        later = torch.arange(x.shape[1]) > row[:, None]
+        return scores.masked_fill(later[:, None], -1e9).log_softmax(-1)
 
     def forward(self, x, rope, rows=None):
         """rows [B, A]: compute these rows only (keys and values of all)"""
@@ -142,6 +154,8 @@ class Attention(nn.Module):
         k = torch.cat((rotate(k[..., :r], cos, sin), k[..., r:]), -1)
         rep = self.nq // self.nk
         k, v = k.repeat_interleave(rep, 1), v.repeat_interleave(rep, 1)
+        if self.watch is not None:
+            self.seen = self.look(x, k, rope)
         seen = None if rows is None else (torch.arange(n) <= rows[..., None])[:, None]
         o = F.scaled_dot_product_attention(q, k, v, attn_mask=seen, is_causal=rows is None).transpose(1, 2)
         return self.o_proj((o * torch.sigmoid(gate)).reshape(b, xq.shape[1], -1))

@@ -25,7 +25,11 @@ class Optimiser:
         """tower: factor of the learning rate for the vision tower's parameters"""
         hidden = [(n, p) for n, p in named if p.dim() == 2 and ("blocks." in n or "layers." in n)]
         names = {n for n, _ in hidden}
-        rest = [[p for n, p in named if n not in names and ("visual." in n) == v] for v in (False, True)]
+        # the norms of queries and keys set how sharply a head can look: they must move far
+        sharp = {n for n, _ in named if "q_norm" in n or "k_norm" in n}
+        rest = [[p for n, p in named if n not in names and n not in sharp and ("visual." in n) == v] for v in (False, True)]
+        rest.append([p for n, p in named if n in sharp])
+        self.rates = (1.0, tower, 4.0)
         self.tower = tower
         self.groups = collections.defaultdict(list)
         for n, p in hidden:
@@ -36,7 +40,7 @@ class Optimiser:
 
     @torch.no_grad()
     def step(self, lr):
-        for g, scale in zip(self.adam.param_groups, (1.0, self.tower)):
+        for g, scale in zip(self.adam.param_groups, self.rates):
             g["lr"] = lr * scale
         self.adam.step()
         for shape, params in self.groups.items():

@@ -63,22 +63,25 @@ class Prompts:
         return "<|vision_start|>" + "".join(groups) + "<|vision_end|>"
 
     def conversation(self, visual, qa, visual_last=False):
-        """ids and the mask of the answers' tokens (stop token included); the last turn has the thinking-off opening."""
-        ids, mask = [], []
+        """ids, the mask of the answers' tokens (stop token included; the last turn has the thinking-off opening), and for
+        every row before a word of an answer its number and the Gaze of the question; qa: (question, answer, Gaze) each"""
+        ids, mask, looks = [], [], []
 
         def add(text, answer):
             new = self.encode(text)
             ids.extend(new)
             mask.extend([answer] * len(new))
 
-        for i, (q, a) in enumerate(qa):
+        for i, (q, a, gaze) in enumerate(qa):
             v = visual if i == 0 else ""
             user = q + v if visual_last else v + q
             last = i + 1 == len(qa)
             add("<|im_start|>user\n" + user + "<|im_end|>\n<|im_start|>assistant\n" + ("<think>\n\n</think>\n\n" if last else ""), False)
+            first = len(ids)
             add(a + "<|im_end|>", True)
+            looks += [(row, gaze) for row in range(first - 1, len(ids) - 2)]
             add("\n", False)
-        return ids, mask
+        return ids, mask, looks
 
     def positions(self, ids, grid):
         """[3, n] positions; every run of pad tokens is one picture or one group of the given grid"""
@@ -101,15 +104,24 @@ class Prompts:
 
 
 def pack(prompts, conversations, grid):
-    """Right-padded arrays of several (ids, mask)."""
-    n = max(len(i) for i, _ in conversations)
+    """Right-padded arrays of several (ids, mask, ...)."""
+    n = max(len(c[0]) for c in conversations)
     ids = np.full((len(conversations), n), prompts.id["<|endoftext|>"], np.int64)
     mask = np.zeros((len(conversations), n), bool)
     pos = np.zeros((3, len(conversations), n), np.int64)
-    for b, (i, m) in enumerate(conversations):
+    for b, (i, m, *_) in enumerate(conversations):
         ids[b, :len(i)], mask[b, :len(m)] = i, m
         pos[:, b, :len(i)] = prompts.positions(i, grid)
     return {"ids": ids, "mask": mask, "pos": pos, "grid": grid}
+
+
+def looks_of(conversations, objects):
+    """Where the rows before the answers' words should look: `row` [L, 2] (conversation, row) and `at` [L, 3], bit sets of
+    objects for Gaze's three parts (-1: no such part); objects: int64 [conversations, 2, visual tokens]."""
+    bits = lambda part: -1 if part is None else sum(1 << i for i in part)
+    found = [((b, row), [bits(p) for p in gaze]) for b, c in enumerate(conversations) for row, gaze in c[2] if any(p is not None for p in gaze)]
+    return {"row": np.array([f[0] for f in found], np.int64).reshape(-1, 2), "at": np.array([f[1] for f in found], np.int64).reshape(-1, 3),
+            "objects": np.stack(objects)}
 
 
 def native_size(rng, H, W, lo):
@@ -138,7 +150,7 @@ def picture_batch(rng, prompts, digits, stage, questions=True):
     n = max(4, int(stage["pictures"] * 65536 // max(65536, H * W))) if H * W > 65536 else stage["pictures"]
     gh, gw = H // 16, W // 16
     small = stage["smallest"] if H * W >= 65536 else max(0.1, stage["smallest"])
-    images, labels, count, packs = [], [], [], [[] for _ in range(stage["packs"])]
+    images, labels, objects, count, packs = [], [], [], [], [[] for _ in range(stage["packs"])]
     lengths = rng.choice([1, 2, 4, 7], len(packs), p=[0.15, 0.15, 0.3, 0.4])  # the same in a pack: little padding
     while len(images) < n:
         s = sample_any(rng, digits, W / H, small, stage["digits"], stage["words"])
@@ -148,9 +160,10 @@ def picture_batch(rng, prompts, digits, stage, questions=True):
             pack_.append(prompts.conversation(prompts.visual((gh, gw)), [t[1:] for t in qa], rng.random() < 0.06))
         images.append(resize(scenes.render(rng, s, w, h, stage["damage"]), H, W))
         labels.append(scenes.token_labels(s, gw // 2, gh // 2))
+        objects.append(scenes.object_labels(s, gw // 2, gh // 2))
         count.append(len(s["objects"]) if s["kind"] in ("scene", "plain") else -1)
     return {"grid": (gh, gw), "pixels": np.stack(images), "labels": [np.stack(x) for x in zip(*labels)], "count": np.array(count),
-            "packs": [pack(prompts, p, (gh, gw)) for p in packs if p]}
+            "packs": [dict(pack(prompts, p, (gh, gw)), looks=looks_of(p, objects)) for p in packs if p]}
 
 
 def stamps_of(rng, frames):

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Train the demo from nothing to demo/checkpoint: all stages in order, each with a limit in seconds, resumable.
-# usage: run.sh PYTHON WORK_DIR CHECKPOINT_DIR [scale]     (scale 1: about two and a half hours on two idle cores)
+# usage: run.sh PYTHON WORK_DIR CHECKPOINT_DIR [scale]     (scale 1: about three and a half hours on two idle cores)
 set -eu
 here=$(dirname "$0")
 python=$1 work=$2 out=$3 scale=${4:-1}
@@ -19,5 +19,5 @@ stage() {  # name seconds options...
 }
 stage tower-1 1500 --replay 3
 stage tower64-1 1500 --replay 2 --decay 0.4
-stage full-1 2700 --frozen --replay 5 --fresh --mtp-every 6
-stage sizes-1 3600 --fresh --tower-lr 0.4 --lr 1.5e-3 --decay 0.75 --replay 4
+stage full-1 2700 --frozen --replay 5 --fresh --mtp-every 6 --guide 0.5
+stage sizes-1 7200 --fresh --tower-lr 0.4 --lr 2e-3 --decay 0.45 --replay 2.5 --guide 0.5

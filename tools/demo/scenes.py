@@ -294,7 +294,7 @@ def paste_word(canvas, s):
     ImageDraw.Draw(canvas).text((s["cx"] * w, s["cy"] * h), text, fill=s["rgb"], font=font, anchor="mm")
 
 
-# ---- supervision of the tower ---------------------------------------------------------------------------
+# ---- supervision ---------------------------------------------------------------------------
 
 def figure_mask(scene, gw, gh):
     """What is figure and what is ground, 8 x 8 values a merged token: uint8 [gh*gw, 64]."""
@@ -340,3 +340,16 @@ def token_labels(scene, gw, gh):
     elif scene["kind"] == "plain":
         colour[:] = COLOURS.index(scene["bg_name"])
     return shape, colour, centre, digit, figure_mask(scene, gw, gh), where
+
+
+def object_labels(scene, gw, gh):
+    """Which objects a merged token shows, and which have their centre in it: two rows of bit sets (bit i: object i),
+    int64 [2, gh*gw]. Every object is shown by the token of its centre at least."""
+    out = np.zeros((2, gh * gw), np.int64)
+    cell = 8
+    for i, o in enumerate(scene["objects"]):
+        m = draw_mask((gw * cell, gh * cell), o, o["cx"] * gw * cell, o["cy"] * gh * cell, o["r"] * min(gw, gh) * cell, 1)
+        cover = np.asarray(m, dtype=np.float32).reshape(gh, cell, gw, cell).mean((1, 3)).ravel() / 255
+        out[0, cover > 0.12] |= 1 << i
+        out[:, min(gh - 1, int(o["cy"] * gh)) * gw + min(gw - 1, int(o["cx"] * gw))] |= 1 << i
+    return out

@@ -101,8 +101,55 @@ def ce(logits, target, key, stats):
     return F.cross_entropy(logits, target)
 
 
-def answer_loss(model, batch, seen, prompts_ids, stats, key, generator):
-    """Cross entropy of the answers' tokens, and of the multi-token-prediction head."""
+def mass(seen, wanted):
+    """Minus the logarithm of the attention that falls on the wanted rows; seen [L, N], wanted bool [L, N]"""
+    return -seen.masked_fill(~wanted, -1e9).logsumexp(-1)
+
+
+def look_loss(layers, looks, visual, stats):
+    """Of the watched rows, head 0 should look at the object that is asked for, head 2 at the one that it is compared with
+    (or the same), head 1 in equal parts at the first token and at the centre of each object that is counted."""
+    at, row = torch.from_numpy(looks["row"]).unbind(1)
+    first, second, counted = torch.from_numpy(looks["at"]).unbind(1)
+    objects = torch.from_numpy(looks["objects"])
+    bits = torch.zeros(2, *visual.shape, dtype=torch.long)
+    for b in set(at.tolist()):
+        bits[:, b, visual[b]] = objects[b]
+    shown, centre = bits[:, at]
+    second = torch.where(second >= 0, second, first)
+    one, number = first >= 0, counted >= 0
+    loss = 0
+    for layer in layers:
+        seen = layer.self_attn.seen
+        for head, part in ((0, first), (2, second)):
+            if one.any():
+                lost = mass(seen[one, head], (shown[one] & part[one, None]) != 0)
+                loss = loss + lost.mean()
+                stats.setdefault("l.{}".format("first" if head == 0 else "second"), []).append((-lost).exp().mean().item())
+        if number.any():
+            goal = ((centre[number] & counted[number, None]) != 0).float()
+            goal[:, 0] = 1
+            goal = goal / goal.sum(-1, keepdim=True)
+            lost = F.kl_div(seen[number, 1], goal, reduction="none").sum(-1)
+            loss = loss + lost.mean()
+            stats.setdefault("l.number", []).append(lost.mean().item())
+    return loss / len(layers)
+
+
+def answer_loss(model, batch, seen, prompts_ids, stats, key, generator, guide=0.0):
+    """Cross entropy of the answers' tokens, and of the multi-token-prediction head; `guide` weighs where rows look."""
+    looks = batch.get("looks") if guide > 0 and len(batch.get("looks", {"row": ()})["row"]) else None
+    full = [layer for layer in model.model.language_model.layers if layer.full][1:]
+    for layer in full:
+        layer.self_attn.watch = torch.from_numpy(looks["row"]) if looks else None
+    loss = token_loss(model, batch, seen, prompts_ids, stats, key, generator)
+    if looks:
+        ids = torch.from_numpy(batch["ids"])
+        loss = loss + guide * look_loss(full, looks, ids == prompts_ids[0], stats)
+    return loss
+
+
+def token_loss(model, batch, seen, prompts_ids, stats, key, generator):
     ids, mask = torch.from_numpy(batch["ids"]), torch.from_numpy(batch["mask"])
     visual = (ids == prompts_ids[0]) | (ids == prompts_ids[1])
     rope = model.rope(torch.from_numpy(batch["pos"]))
@@ -143,7 +190,7 @@ def look(model, part, frozen, once):
     return rows, not frozen
 
 
-def step_loss(model, heads, stage, batch, prompts_ids, stats, generator, mtp):
+def step_loss(model, heads, stage, batch, prompts_ids, stats, generator, mtp, guide):
     pictures, clips = batch
     loss = 0
     for part, key, weight in ((pictures, "a.picture", 1.0), (clips, "a.clip", 0.8)):
@@ -155,7 +202,7 @@ def step_loss(model, heads, stage, batch, prompts_ids, stats, generator, mtp):
             loss = loss + weight * stage["dense"] * dense(rows, part, stats)
         if stage["questions"]:
             said = part["packs"][int(torch.randint(len(part["packs"]), (), generator=generator))]
-            loss = loss + weight * answer_loss(model, said, rows, prompts_ids, stats, key, generator if mtp else None)
+            loss = loss + weight * answer_loss(model, said, rows, prompts_ids, stats, key, generator if mtp else None, guide)
     return loss
 
 
@@ -247,7 +294,7 @@ def train(rank, a):
             batch = pool[0]
         else:
             batch = pool[int(torch.randint(len(pool), (), generator=generator))]
-        loss = step_loss(model, heads, stage, batch, prompts_ids, stats, generator, step % a.mtp_every == 0)
+        loss = step_loss(model, heads, stage, batch, prompts_ids, stats, generator, step % a.mtp_every == 0, a.guide * (1 - progress))
         opt.zero_grad()
         loss.backward()
         if math.isfinite(share_gradients(params, a.ranks)):
@@ -277,6 +324,7 @@ def main():
     ap.add_argument("--threads", type=int, default=1, help="threads of a process")
     ap.add_argument("--save-every", type=float, default=180, help="seconds")
     ap.add_argument("--pictures", type=int, help="pictures in a batch, if not the stage's")
+    ap.add_argument("--guide", type=float, default=0.0, help="weight of the loss on where the answers' rows look; falls to nothing")
     ap.add_argument("--frozen", action="store_true", help="leave the tower as it is")
     ap.add_argument("--fresh", action="store_true", help="forget the optimiser's state")
     ap.add_argument("--replay", type=float, default=2.0, help="mean number of uses of a batch")

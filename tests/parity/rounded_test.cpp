@@ -1,0 +1,121 @@
+// Protects the precisions int8 and int4: how far rounding moves the logits, what is rounded and
+// what is not, that bits depend neither on pieces nor on threads, and that checkpoints which are
+// stored packed keep near their float run when they are multiplied in integers.
+#include <fmt/format.h>
+
+#include "generate/load_model.hpp"
+#include "generate/parity.hpp"
+#include "generate/precision.hpp"
+#include "gtest/gtest.h"
+#include "model/positions.hpp"
+
+namespace sightline::generate {
+namespace {
+
+const std::string kData = std::string(SIGHTLINE_TEST_DATA) + "/";
+const std::string kWide = kData + "models/dense-wide";
+
+std::unique_ptr<model::VisionLanguageModel> rounded(
+    const std::string& directory, PrecisionMode mode,
+    VisionPrecision vision = VisionPrecision::stored) {
+  return load_model(directory, true, weight_form(mode, vision, 2));
+}
+
+/// Distance of the logits from the reference's, relative L2.
+double distance(const model::VisionLanguageModel& model, const std::string& case_file) {
+  Threads threads(2);
+  Arena arena;
+  nn::Pass pass(kernels::select("auto"), threads, arena);
+  const ReferenceCase reference = ReferenceCase::read(case_file, model.info());
+  const ParityReport report = run_parity(model, pass, reference, {1e9, 64, model::RowKind::prompt});
+  for (const ParityCheck& check : report.checks) {
+    if (check.kind == "logits" && check.comparison) return check.comparison->relative_l2;
+  }
+  ADD_FAILURE() << "no logits in " << case_file;
+  return 0;
+}
+
+TEST(Rounded, Int8MovesLogitsByAFewPercent) {
+  for (const char* name : {"text-long", "image"}) {
+    const double off = distance(*rounded(kWide, PrecisionMode::int8),
+                                fmt::format("{}/cases/{}.safetensors", kWide, name));
+    RecordProperty(name, fmt::format("{:.2g}", off));
+    EXPECT_LT(off, 4e-2) << name;
+    EXPECT_GT(off, 1e-3) << name << ": was anything rounded?";
+  }
+}
+
+// The tower in 8 bits alone: the language model stays as it is stored.
+TEST(Rounded, TheTowerToo) {
+  const std::string image = kWide + "/cases/image.safetensors",
+                    text = kWide + "/cases/text.safetensors";
+  const auto tower = rounded(kWide, PrecisionMode::bf16, VisionPrecision::int8);
+  const auto stored = rounded(kWide, PrecisionMode::bf16);
+  EXPECT_EQ(distance(*tower, text), distance(*stored, text));
+  EXPECT_GT(distance(*tower, image), distance(*stored, image));
+  EXPECT_LT(distance(*tower, image), 4e-2);
+}
+
+// 4 bits are an eighth of the resolution of 7 to 8: the random weights of this checkpoint show what
+// they cost at worst.
+TEST(Rounded, Int4IsCoarserByTheBitsItLacks) {
+  const std::string text = kWide + "/cases/text-long.safetensors";
+  const double eight = distance(*rounded(kWide, PrecisionMode::int8), text),
+               four = distance(*rounded(kWide, PrecisionMode::int4), text);
+  RecordProperty("int4", fmt::format("{:.2g}", four));
+  EXPECT_LT(four, 24 * eight);
+  EXPECT_GT(four, 6 * eight);
+}
+
+TEST(Rounded, PiecesAndThreadsChangeNoBit) {
+  for (const PrecisionMode mode : {PrecisionMode::int8, PrecisionMode::int4}) {
+    const auto model = rounded(kWide, mode);
+    const ReferenceCase reference =
+        ReferenceCase::read(kWide + "/cases/text-long.safetensors", model->info());
+    const auto n = static_cast<std::int64_t>(reference.ids.size());
+    ASSERT_GT(n, 128);
+    nn::Positions positions;
+    const std::vector<model::TokenType> text(reference.ids.size(), model::TokenType::text);
+    (void)model::append_positions(text, {}, {}, 2, 0, positions);
+    const auto logits = [&](std::int64_t piece, int count) {
+      Threads threads(count);
+      Arena arena;
+      nn::Pass pass(kernels::select("auto"), threads, arena);
+      model::Cache cache = model->new_cache(pass.precision);
+      const View view = arena.matrix(n, model->info().vocab_size);
+      prompt_in_pieces(*model, pass, reference, {{}, piece, model::RowKind::prompt}, positions,
+                       cache, view);
+      return std::vector<float>(view.row(0), view.row(0) + n * model->info().vocab_size);
+    };
+    const std::vector<float> expected = logits(64, 1);
+    EXPECT_TRUE(expected == logits(64, 3));
+    EXPECT_TRUE(expected == logits(128, 2));
+    EXPECT_TRUE(expected == logits(512, 1));
+  }
+}
+
+// Stored packed: the integer product rounds activations to 14 bits and weights to 12.
+TEST(Rounded, StoredPackedInIntegers) {
+  for (const char* name :
+       {"dense-gptq", "dense-gptq-v2", "dense-awq", "dense-int4", "dense-int8"}) {
+    const std::string folder = kData + "quantised/" + name, text = folder + "/text.safetensors";
+    const double off = distance(*rounded(folder, PrecisionMode::automatic), text);
+    RecordProperty(name, fmt::format("{:.2g}", off));
+    const double floats = distance(*rounded(folder, PrecisionMode::bf16), text);
+    EXPECT_LT(off, floats + 5e-3) << name;
+    EXPECT_NE(off, floats) << name << ": was it multiplied in integers?";
+  }
+}
+
+// Mixture of experts: experts stored one by one are rounded, the router never is.
+TEST(Rounded, ExpertsOneByOne) {
+  const std::string folder = kData + "models/moe-per-expert";
+  const double off =
+      distance(*rounded(folder, PrecisionMode::int8), kData + "models/moe/cases/text.safetensors");
+  RecordProperty("moe", fmt::format("{:.2g}", off));
+  EXPECT_LT(off, 8e-2);
+  EXPECT_GT(off, 1e-3);
+}
+
+}  // namespace
+}  // namespace sightline::generate
