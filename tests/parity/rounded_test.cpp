@@ -21,18 +21,23 @@ std::unique_ptr<model::VisionLanguageModel> rounded(
   return load_model(directory, true, weight_form(mode, vision, 2));
 }
 
-/// Distance of the logits from the reference's, relative L2.
-double distance(const model::VisionLanguageModel& model, const std::string& case_file) {
+/// The logits against the reference's.
+trace::Comparison compared(const model::VisionLanguageModel& model, const std::string& case_file) {
   Threads threads(2);
   Arena arena;
   nn::Pass pass(kernels::select("auto"), threads, arena);
   const ReferenceCase reference = ReferenceCase::read(case_file, model.info());
   const ParityReport report = run_parity(model, pass, reference, {1e9, 64, model::RowKind::prompt});
   for (const ParityCheck& check : report.checks) {
-    if (check.kind == "logits" && check.comparison) return check.comparison->relative_l2;
+    if (check.kind == "logits" && check.comparison) return *check.comparison;
   }
   ADD_FAILURE() << "no logits in " << case_file;
-  return 0;
+  return {};
+}
+
+/// Relative L2.
+double distance(const model::VisionLanguageModel& model, const std::string& case_file) {
+  return compared(model, case_file).relative_l2;
 }
 
 TEST(Rounded, Int8MovesLogitsByAFewPercent) {
@@ -107,14 +112,15 @@ TEST(Rounded, StoredPackedInIntegers) {
   }
 }
 
-// Mixture of experts: experts stored one by one are rounded, the router never is.
+// Mixture of experts: experts stored one by one are rounded. A choice between experts that are
+// nearly alike may fall the other way, so that single rows move far: most rows keep their answer.
 TEST(Rounded, ExpertsOneByOne) {
-  const std::string folder = kData + "models/moe-per-expert";
-  const double off =
-      distance(*rounded(folder, PrecisionMode::int8), kData + "models/moe/cases/text.safetensors");
-  RecordProperty("moe", fmt::format("{:.2g}", off));
-  EXPECT_LT(off, 8e-2);
-  EXPECT_GT(off, 1e-3);
+  const trace::Comparison off =
+      compared(*rounded(kData + "models/moe-per-expert", PrecisionMode::int8),
+               kData + "models/moe/cases/text-long.safetensors");
+  RecordProperty("moe", fmt::format("{:.2g}", off.relative_l2));
+  EXPECT_GT(off.relative_l2, 1e-3);
+  EXPECT_LT(off.rows_with_other_argmax, off.rows / 4);
 }
 
 }  // namespace
