@@ -44,6 +44,23 @@ std::string ids_of(const std::string& model, const std::vector<std::string>& mor
   return io::to_json_text(*done.json().find("token_ids"));
 }
 
+// One rule rounds while loading and on disk: the same answer, to the bit of every logarithm.
+TEST_F(Quantize, LoadingInItsPrecisionIsRunningWhatItWrites) {
+  for (const std::string precision : {"int8", "int4"}) {
+    const std::string out = out_.path(precision);
+    ASSERT_EQ(sightline({"quantize", model_.path(), out, "--precision", precision}).code, 0);
+    const auto answer = [&](const std::string& model) {
+      const Finished done =
+          sightline({"run", model, "Hello", "--max-tokens", "4", "--temperature", "0", "--logprobs",
+                     "2", "--json", "--stats", "--precision", precision});
+      EXPECT_EQ(done.code, 0) << done.err;
+      EXPECT_EQ(done.json().find("engine")->find("precision")->as_string(), precision);
+      return io::to_json_text(*done.json().find("logprobs"));
+    };
+    EXPECT_EQ(answer(model_.path()), answer(out)) << precision;
+  }
+}
+
 TEST_F(Quantize, WritesACheckpointThatAnswersAndIsNamed) {
   for (const std::string precision : {"int8", "int4"}) {
     const std::string out = out_.path(precision);
