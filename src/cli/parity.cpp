@@ -12,6 +12,7 @@
 #include "cli/output.hpp"
 #include "generate/load_model.hpp"
 #include "generate/parity.hpp"
+#include "generate/precision.hpp"
 #include "io/json.hpp"
 #include "kernels/kernels.hpp"
 
@@ -67,7 +68,7 @@ io::Json report_json(const ParityReport& report, PrecisionMode precision) {
   if (report.first_divergent) first = *report.first_divergent;
   return io::Json::Object{{"case", report.path},
                           {"ok", report.ok},
-                          {"precision", precision == PrecisionMode::f32 ? "f32" : "bf16"},
+                          {"precision", std::string(generate::name_of(precision))},
                           {"tokens", report.tokens},
                           {"first_divergent", std::move(first)},
                           {"checks", std::move(checks)}};
@@ -90,8 +91,7 @@ int parity(const ParityCommandOptions& options, Output& output) {
   Threads threads(engine.threads > 0 ? engine.threads : available_threads().count);
   Arena arena;
   nn::Pass pass(set, threads, arena);
-  pass.precision =
-      engine.precision == PrecisionMode::f32 ? nn::Precision::f32 : nn::Precision::bf16;
+  pass.precision = generate::cache_precision(engine.precision);
   generate::ParityOptions how;
   how.tolerance = options.tolerance;
   int code = kDone;
