@@ -279,7 +279,7 @@ def q_direction(rng, scene):
 
 MAKERS = {"colour": q_colour, "shape": q_shape, "position": q_position, "count": q_count, "describe": q_describe,
           "digit": q_digit, "word": q_word, "direction": q_direction}
-MIX = {"scene": [("colour", 0.18), ("shape", 0.25), ("position", 0.31), ("count", 0.22), ("describe", 0.04)],
+MIX = {"scene": [("colour", 0.18), ("shape", 0.22), ("position", 0.31), ("count", 0.26), ("describe", 0.03)],
        "plain": [("colour", 0.8), ("count", 0.12), ("describe", 0.08)],
        "digit": [("digit", 0.8), ("colour", 0.12), ("describe", 0.08)],
        "word": [("word", 0.8), ("colour", 0.12), ("describe", 0.08)],

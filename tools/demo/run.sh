@@ -21,3 +21,4 @@ stage tower-1 1500 --replay 3
 stage tower64-1 1500 --replay 2 --decay 0.4
 stage full-1 2700 --frozen --replay 5 --fresh --mtp-every 6 --guide 0.5
 stage sizes-1 7200 --fresh --tower-lr 0.4 --lr 2e-3 --decay 0.45 --replay 2.5 --guide 0.5
+stage sizes-2 900 --tower-lr 0.4 --lr 8e-4 --decay 1.0 --replay 2.5 --guide 0.1
