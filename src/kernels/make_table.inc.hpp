@@ -8,6 +8,7 @@ constexpr Kernels make_table(std::string_view name, std::string_view needs) {
           .lanes = Vec::kLanes,
           .widen = widen_values,
           .dot_panel = dot_panel,
+          .group_rows = group_rows,
           .dot_stored = dot_stored,
           .mix_panel = mix_panel,
           .unpack = unpack,

@@ -13,14 +13,20 @@ namespace {
 
 constexpr std::int64_t kRowBlock =
     96;  // rows of a tile: 96 x 2 KiB of a step stay in the second-level cache
-constexpr std::int64_t kOutBlock =
-    16;  // outputs of a tile: 16 x 1 KiB of a step (bf16) stay in the first-level cache
+constexpr std::int64_t kOutBlock = 16;  // outputs of a tile: at least these,
+constexpr std::int64_t kMostOuts =
+    64;  // for many rows up to these, so that a step of the rows is read again from that cache
+constexpr std::int64_t kTilesPerThread = 4;  // unless threads would go without work
+constexpr std::int64_t kGroupedRows = 24;    // from here on putting rows into groups pays
+constexpr std::int64_t kGroupedFloats =
+    std::int64_t{1} << 22;             // grouped at a time: 16 MiB, beside activations of any size
 constexpr std::int64_t kFewRows = 16;  // up to here tiles are smaller,
 constexpr std::int64_t kFewOuts = 32;  // since they do less with their weights
 constexpr std::int64_t kSerialWork =
     1 << 16;  // multiplications below which waking threads costs more
 
 constexpr std::int64_t divide_up(std::int64_t n, std::int64_t by) { return (n + by - 1) / by; }
+constexpr std::int64_t round_up(std::int64_t n, std::int64_t by) { return divide_up(n, by) * by; }
 
 /// Rounded rows (kernels: round_step).
 struct Rounded {
@@ -37,6 +43,8 @@ struct Product {
   const float* bias;
   View y;
   Rounded rounded = {};
+  const float* groups = nullptr;  ///< of the rows of x, one block of rows after the other
+  std::int64_t padded = 0;        ///< floats of a row in them
 };
 
 /// The part of y from (row, out) of at most `rows` x `outs`.
@@ -49,16 +57,17 @@ void compute_tile(const Product& p, std::int64_t row, std::int64_t rows, std::in
          std::min(outs, p.weight.out - out), p.bias != nullptr ? p.bias + out : nullptr,
          p.y.row(row) + out, p.y.stride});
   }
+  const float* groups = p.groups != nullptr ? p.groups + row * p.padded : nullptr;
   if (p.weight.packed) {
     return p.kernels.dot_packed({p.x.row(row), p.x.stride, std::min(rows, p.x.rows - row),
                                  p.weight.packed.get(), out, std::min(outs, p.weight.out - out),
                                  p.bias != nullptr ? p.bias + out : nullptr, p.y.row(row) + out,
-                                 p.y.stride});
+                                 p.y.stride, groups});
   }
   p.kernels.dot_stored({p.x.row(row), p.x.stride, std::min(rows, p.x.rows - row), p.weight.row(out),
                         p.weight.dtype, p.weight.in, std::min(outs, p.weight.out - out),
-                        p.bias != nullptr ? p.bias + out : nullptr, p.y.row(row) + out,
-                        p.y.stride});
+                        p.bias != nullptr ? p.bias + out : nullptr, p.y.row(row) + out, p.y.stride,
+                        groups});
 }
 
 /// A row of no inputs is the bias.
@@ -104,10 +113,62 @@ Rounded round_rows(Compute& compute, ConstView x, const PackedWeight& weight) {
   return {integers, stride, scales, steps};
 }
 
+/// Rows of a block: equal ones, whole groups.
+std::int64_t block_rows(std::int64_t rows) {
+  return round_up(divide_up(rows, divide_up(rows, kRowBlock)), kGroupRows);
+}
+
 /// Outputs of a tile. For one row, a task of packed weights reads as much as one of stored ones.
-std::int64_t outputs_of_tile(const Product& p) {
-  if (p.x.rows > kFewRows) return kOutBlock;
-  return p.rounded.x != nullptr ? 4 * kFewOuts : kFewOuts;
+std::int64_t outputs_of_tile(const Product& p, std::int64_t row_blocks, std::int64_t threads) {
+  if (p.x.rows <= kFewRows) return p.rounded.x != nullptr ? 4 * kFewOuts : kFewOuts;
+  if (p.groups == nullptr) return kOutBlock;
+  std::int64_t outs = kMostOuts;
+  while (outs > kOutBlock && row_blocks * divide_up(p.weight.out, outs) < kTilesPerThread * threads)
+    outs /= 2;
+  return outs;
+}
+
+/// All tiles of a product; consecutive tasks share their rows.
+void compute_product(Compute& compute, const Product& p, std::int64_t row_block) {
+  const std::int64_t row_blocks = divide_up(p.x.rows, row_block);
+  const std::int64_t out_block = outputs_of_tile(p, row_blocks, compute.threads.count());
+  const std::int64_t out_blocks = divide_up(p.weight.out, out_block);
+  const auto run = [&](std::int64_t tile, int) {
+    compute_tile(p, tile / out_blocks * row_block, row_block, tile % out_blocks * out_block,
+                 out_block);
+  };
+  const std::int64_t tiles = row_blocks * out_blocks;
+  if (p.x.rows * p.weight.out * p.weight.in >= kSerialWork)
+    return compute.threads.for_blocks(tiles, run);
+  for (std::int64_t tile = 0; tile < tiles; ++tile) run(tile, 0);
+}
+
+/// The rows of x in groups, step by step, block after block of `row_block` rows.
+void group_blocks(Compute& compute, ConstView x, std::int64_t row_block, std::int64_t padded,
+                  float* groups) {
+  const std::int64_t steps = divide_up(x.cols, kDotStep);
+  compute.threads.for_blocks(divide_up(x.rows, row_block) * steps, [&](std::int64_t task, int) {
+    const std::int64_t row = task / steps * row_block, first = task % steps * kDotStep;
+    const std::int64_t rows = std::min(row_block, x.rows - row);
+    compute.kernels.group_rows({x.row(row) + first, x.stride, rows,
+                                std::min(kDotStep, x.cols - first),
+                                groups + row * padded + round_up(rows, kGroupRows) * first});
+  });
+}
+
+/// Many rows: so many at a time that their groups stay small beside the activations.
+void multiply_grouped(Compute& compute, Product p, float* groups, std::int64_t rows_at_once) {
+  const ConstView x = p.x;
+  const View y = p.y;
+  for (std::int64_t row = 0; row < x.rows; row += rows_at_once) {
+    const std::int64_t rows = std::min(rows_at_once, x.rows - row);
+    const std::int64_t row_block = block_rows(rows);
+    p.x = ConstView(x.row(row), rows, x.cols, x.stride);
+    p.y = View(y.row(row), rows, y.cols, y.stride);
+    p.groups = groups;
+    group_blocks(compute, p.x, row_block, p.padded, groups);
+    compute_product(compute, p, row_block);
+  }
 }
 
 }  // namespace
@@ -116,25 +177,25 @@ void matmul(Compute& compute, ConstView rows, const Weight& weight, const float*
             View y) noexcept {
   const ArenaScope scope(compute.arena);
   const ConstView x = in_packed_order(compute, rows, weight);
+  Product product{compute.kernels, x, weight, bias, y};
+  product.padded = round_up(weight.in, compute.kernels.lanes);
+  const bool rounded = weight.packed && weight.packed->integers;
+  const std::int64_t most =
+      std::max(kRowBlock, kGroupedFloats / std::max<std::int64_t>(product.padded, 1));
+  const std::int64_t rows_at_once = std::min(x.rows, most / kRowBlock * kRowBlock);
+  const bool grouped =
+      !rounded && x.rows >= kGroupedRows && weight.in > 0 && compute.kernels.group_rows != nullptr;
+  float* groups =
+      grouped ? compute.arena.array<float>(round_up(rows_at_once, kRowBlock) * product.padded)
+              : nullptr;
   const Work work{2 * x.rows * weight.out * weight.in, weight.bytes(),
                   x.rows * (weight.in + weight.out) * dtype_size(DType::f32)};
   if (compute.count(work)) return;
-  Product product{compute.kernels, x, weight, bias, y};
   if (x.rows == 0 || weight.out == 0) return;
   if (weight.in == 0) return no_inputs(product);
-  if (weight.packed && weight.packed->integers)
-    product.rounded = round_rows(compute, x, *weight.packed);
-  const std::int64_t out_block = outputs_of_tile(product);
-  // Rows in equal blocks; consecutive tasks share their rows.
-  const std::int64_t row_block = divide_up(x.rows, divide_up(x.rows, kRowBlock));
-  const std::int64_t out_blocks = divide_up(weight.out, out_block);
-  const std::int64_t tiles = divide_up(x.rows, row_block) * out_blocks;
-  const auto run = [&](std::int64_t tile, int) {
-    compute_tile(product, tile / out_blocks * row_block, row_block, tile % out_blocks * out_block,
-                 out_block);
-  };
-  if (x.rows * weight.out * weight.in >= kSerialWork) return compute.threads.for_blocks(tiles, run);
-  for (std::int64_t tile = 0; tile < tiles; ++tile) run(tile, 0);
+  if (grouped) return multiply_grouped(compute, product, groups, rows_at_once);
+  if (rounded) product.rounded = round_rows(compute, x, *weight.packed);
+  compute_product(compute, product, divide_up(x.rows, divide_up(x.rows, kRowBlock)));
 }
 
 namespace {

@@ -174,8 +174,30 @@ inline void packed_widened(const DotPacked& p) {
   }
 }
 
+/// Panels of outputs against groups of rows, unpacked step by step.
+inline void packed_grouped(const DotPacked& p) {
+  alignas(64) float scratch[kPanelOuts * kDotStep];
+  alignas(64) float row[kDotStep];
+  const std::int64_t padded_rows = (p.rows + kGroupRows - 1) / kGroupRows * kGroupRows;
+  for (std::int64_t first = 0; first < p.w->in; first += kDotStep) {
+    const std::int64_t depth = at_most(p.w->in - first, kDotStep), vectors = vectors_of(depth);
+    for (std::int64_t out = 0; out < p.outs; out += kPanelOuts) {
+      const std::int64_t outs = at_most(p.outs - out, kPanelOuts);
+      for (std::int64_t o = 0; o < outs; ++o) {
+        unpack({p.w, p.first_out + out + o, first, depth}, row);
+        widen_to_panel<DType::f32>(reinterpret_cast<const std::byte*>(row), depth,
+                                   panel_row(scratch, o, vectors));
+      }
+      group_panel({p.groups + padded_rows * first, p.rows, scratch, outs, vectors, p.y + out,
+                   p.y_stride, first > 0},
+                  {});
+    }
+  }
+}
+
 template <PackedCode C>
 inline void packed_code(const DotPacked& p) {
+  if (p.groups != nullptr) return packed_grouped(p);
   // Groups that end inside of a vector are rare enough to go through scratch.
   const bool whole = p.w->group_cols % Vec::kLanes == 0 || p.w->group_cols >= p.w->in;
   if (whole && p.rows == 1) return packed_direct<1, C>(p);

@@ -35,8 +35,21 @@ struct DotPanel {
   bool accumulate = false;
 };
 
-/// y[r, o] = Σ_k x[r, k] · W[o, k] + bias[o] for a few rows, W as stored: the bits of the panels
-/// above.
+/// Rows of a group. Groups are what the products of many rows read: all of a group's values of some
+/// columns lie together, so that a register tile reads one run of memory whatever the row's length.
+inline constexpr std::int64_t kGroupRows = 3;
+
+/// One step of a block of rows into groups, [group][depth / lanes][kGroupRows][lanes], zeros behind
+/// the last row and the last column: ceil(rows / kGroupRows) · kGroupRows rows of `depth` rounded
+/// up to Kernels::lanes.
+struct GroupRows {
+  const float* x = nullptr;
+  std::int64_t x_stride = 0, rows = 0, depth = 0;
+  float* out = nullptr;
+};
+
+/// y[r, o] = Σ_k x[r, k] · W[o, k] + bias[o], W as stored: the bits of the panels above. With
+/// `groups`, the same rows from group_rows, step after step; worth it for many rows.
 struct DotStored {
   const float* x = nullptr;
   std::int64_t x_stride = 0, rows = 0;
@@ -46,6 +59,7 @@ struct DotStored {
   const float* bias = nullptr;  ///< of the first of these outs, or null
   float* y = nullptr;
   std::int64_t y_stride = 0;
+  const float* groups = nullptr;  ///< or null
 };
 
 /// The same for a packed weight, from its codes: the bits that DotStored gives for the float32
@@ -58,6 +72,7 @@ struct DotPacked {
   const float* bias = nullptr;  ///< of the first of these outs, or null
   float* y = nullptr;           ///< of the first of these outs
   std::int64_t y_stride = 0;
+  const float* groups = nullptr;  ///< as in DotStored
 };
 
 /// y[r, o] = Σ_k x[r, k] · w[o, k] + bias[o] for rounded rows and the integer form of a weight: the
@@ -129,6 +144,8 @@ struct Kernels {
 
   // Products.
   void (*dot_panel)(const DotPanel& p) = nullptr;
+  /// Null in a set that reads rows as they are.
+  void (*group_rows)(const GroupRows& p) = nullptr;
   void (*dot_stored)(const DotStored& p) = nullptr;
   void (*mix_panel)(const MixPanel& p) = nullptr;
   // Packed weights, whatever checkpoint format they come from.
