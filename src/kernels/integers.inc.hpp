@@ -65,6 +65,7 @@ inline void finish_step(const DotIntegers& p, const IntegerTile& t, const Ints (
   const std::int64_t step = t.first / kDotStep;
   const float* scales =
       p.w->integers.steps + step * p.w->integers.step_stride + p.first_out + t.out;
+#pragma GCC unroll 4
   for (int r = 0; r < R; ++r) {
     float total[4];
     const Ints none = Ints::zero();
@@ -88,8 +89,8 @@ inline void add_chunk(const std::int16_t* x, std::int64_t x_stride, const std::b
   integer_chunk<Kind>(codes, ratio, integers);
   for (int r = 0; r < R; ++r) {
     const std::int16_t* row = x + r * x_stride;
-    sums[r][o].add_products(Ints::load(row), integers[0]);
-    sums[r][o].add_products(Ints::load(row + Ints::kLanes), integers[1]);
+    sums[r][o] = Ints::add_products(Ints::load(row), integers[0], sums[r][o]);
+    sums[r][o] = Ints::add_products(Ints::load(row + Ints::kLanes), integers[1], sums[r][o]);
   }
 }
 
@@ -148,13 +149,14 @@ inline void codes_direct(const DotIntegers& p) {
   }
 }
 
-/// The integers of one step of an output, padded to whole chunks.
+/// The integers of one step of an output into a panel, padded to whole chunks.
 template <class Kind>
 inline void unpack_integers(const PackedWeight& w, std::int64_t out, std::int64_t first,
                             std::int64_t depth, std::int16_t* to) {
+  constexpr std::int64_t kApart = kTileOuts * Ints::kLanes;
   const std::byte* row = w.row(out);
   const std::int64_t end = first + depth;
-  for (std::int64_t k = first; k < end; k += kIntegerChunk, to += kIntegerChunk) {
+  for (std::int64_t k = first; k < end; k += kIntegerChunk, to += 2 * kApart) {
     const Ratio ratio = ratio_at<Kind>(w, w.group_of(out, k));
     Ints integers[2];
     if (k + kIntegerChunk <= end) {
@@ -166,62 +168,80 @@ inline void unpack_integers(const PackedWeight& w, std::int64_t out, std::int64_
       integer_chunk<Kind>(rest, ratio, integers);
     }
     integers[0].store(to);
-    integers[1].store(to + Ints::kLanes);
+    integers[1].store(to + kApart);
   }
 }
 
-/// One step of R rows against O unpacked rows; `w` lies kDotStep apart.
+using IntegerPanel = GroupPanel<kIntegerGroup>;
+
+/// One step of the first R rows of a group against O unpacked outputs. Both are padded to whole
+/// chunks, in which columns may lie in any order.
 template <int R, int O>
-inline void integers_tile(const DotIntegers& p, const IntegerTile& t, const std::int16_t* w) {
-  const std::int16_t* x = p.x + t.row * p.x_stride + t.first;
-  Ints sums[R][O];
+inline void integers_tile(const IntegerPanel& p, const std::int16_t* panel, std::int64_t row,
+                          std::int64_t col, Next next, Ints (&sums)[R][O]) {
+  const auto* a = static_cast<const std::int16_t*>(p.groups) + p.group_at(row) * Ints::kLanes;
+  const std::int16_t* w = panel + p.output_at(col) * Ints::kLanes;
+#pragma GCC unroll 4
   for (int r = 0; r < R; ++r) {
     for (int o = 0; o < O; ++o) sums[r][o] = Ints::zero();
   }
-  // Both operands are padded to whole chunks, in which columns may lie in any order.
-  const std::int64_t padded = (t.depth + kIntegerChunk - 1) / kIntegerChunk * kIntegerChunk;
-  for (std::int64_t k = 0; k < padded; k += Ints::kLanes) {
-    Ints row[R];
-    for (int r = 0; r < R; ++r) row[r] = Ints::load(x + r * p.x_stride + k);
+  for (std::int64_t k = 0; k < p.vectors; ++k) {
+    fetch_near(next.address);
+    next.address += next.stride;
+    Ints x[R];
+    for (int r = 0; r < R; ++r) x[r] = Ints::load(a + r * Ints::kLanes);
     for (int o = 0; o < O; ++o) {
-      const Ints weight = Ints::load(w + o * kDotStep + k);
-      for (int r = 0; r < R; ++r) sums[r][o].add_products(row[r], weight);
+      const Ints weight = Ints::load(w + o * Ints::kLanes);
+      for (int r = 0; r < R; ++r) sums[r][o] = Ints::add_products(x[r], weight, sums[r][o]);
     }
+    a += kIntegerGroup * Ints::kLanes;
+    w += kTileOuts * Ints::kLanes;
   }
-  finish_step<R, O>(p, t, sums);
 }
 
-template <int R>
-inline void integers_rows(const DotIntegers& p, IntegerTile t, std::int64_t outs,
-                          const std::int16_t* w) {
-  const std::int64_t end = t.out + outs;
-  for (; t.out + 4 <= end; t.out += 4, w += 4 * kDotStep) integers_tile<R, 4>(p, t, w);
-  for (; t.out < end; ++t.out, w += kDotStep) integers_tile<R, 1>(p, t, w);
-}
-
-/// Many rows: panels of outputs, unpacked step by step into scratch that stays in the first-level
-/// cache.
+/// Many rows, in groups: panels of outputs, unpacked step by step into scratch that stays in the
+/// first-level cache.
 template <class Kind>
-inline void codes_unpacked(const DotIntegers& p) {
+inline void codes_grouped(const DotIntegers& p) {
   alignas(64) std::int16_t scratch[kPanelOuts * kDotStep];
   for (std::int64_t first = 0; first < p.w->in; first += kDotStep) {
     const std::int64_t depth = at_most(p.w->in - first, kDotStep);
+    const std::int64_t vectors =
+        (depth + kIntegerChunk - 1) / kIntegerChunk * (kIntegerChunk / Ints::kLanes);
     for (std::int64_t out = 0; out < p.outs; out += kPanelOuts) {
       const std::int64_t outs = at_most(p.outs - out, kPanelOuts);
-      for (std::int64_t o = 0; o < outs; ++o)
-        unpack_integers<Kind>(*p.w, p.first_out + out + o, first, depth, scratch + o * kDotStep);
-      IntegerTile t{0, out, first, depth};
-      for (; t.row + 2 <= p.rows; t.row += 2) integers_rows<2>(p, t, outs, scratch);
-      if (p.rows - t.row == 1) integers_rows<1>(p, t, outs, scratch);
+      for (std::int64_t o = 0; o < outs; ++o) {
+        unpack_integers<Kind>(*p.w, p.first_out + out + o, first, depth,
+                              scratch + panel_row(o, vectors) * Ints::kLanes);
+      }
+      const IntegerPanel panel{p.groups + groups_at<kIntegerGroup>(p.rows, first), p.rows, outs,
+                               vectors};
+      group_panel(panel, {}, [&]<int R, int O>(std::int64_t row, std::int64_t col, Next next) {
+        Ints sums[R][O];
+        integers_tile<R, O>(panel, scratch, row, col, next, sums);
+        finish_step<R, O>(p, {row, out + col, first, depth}, sums);
+      });
     }
   }
+}
+
+/// Few rows, two at a time, from the codes.
+template <class Kind>
+inline void codes_of_rows(DotIntegers p) {
+  const auto step = [&](std::int64_t rows) {
+    p.x += rows * p.x_stride;
+    p.x_scales += rows * p.steps;
+    p.y += rows * p.y_stride;
+    p.rows -= rows;
+  };
+  for (; p.rows >= 2; step(2)) codes_direct<2, Kind>(p);
+  if (p.rows == 1) codes_direct<1, Kind>(p);
 }
 
 void dot_integers(const DotIntegers& p) {
   with_kind(*p.w, [&](auto kind) {
-    if (p.rows == 1) return codes_direct<1, decltype(kind)>(p);
-    if (p.rows == 2) return codes_direct<2, decltype(kind)>(p);
-    codes_unpacked<decltype(kind)>(p);
+    if (p.groups != nullptr) return codes_grouped<decltype(kind)>(p);
+    codes_of_rows<decltype(kind)>(p);
   });
   for (std::int64_t r = 0; p.bias != nullptr && r < p.rows; ++r) {
     for (std::int64_t o = 0; o < p.outs; ++o) p.y[r * p.y_stride + o] += p.bias[o];

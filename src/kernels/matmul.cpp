@@ -43,21 +43,21 @@ struct Product {
   const float* bias;
   View y;
   Rounded rounded = {};
-  const float* groups = nullptr;  ///< of the rows of x, one block of rows after the other
+  const float* groups = nullptr;  ///< of the rows, block after block (GroupRows)
   std::int64_t padded = 0;        ///< floats of a row in them
 };
 
 /// The part of y from (row, out) of at most `rows` x `outs`.
 void compute_tile(const Product& p, std::int64_t row, std::int64_t rows, std::int64_t out,
                   std::int64_t outs) noexcept {
+  const float* groups = p.groups != nullptr ? p.groups + row * p.padded : nullptr;
   if (p.rounded.x != nullptr) {
     return p.kernels.dot_integers(
         {p.rounded.x + row * p.rounded.stride, p.rounded.stride, std::min(rows, p.x.rows - row),
          p.rounded.scales + row * p.rounded.steps, p.rounded.steps, p.weight.packed.get(), out,
          std::min(outs, p.weight.out - out), p.bias != nullptr ? p.bias + out : nullptr,
-         p.y.row(row) + out, p.y.stride});
+         p.y.row(row) + out, p.y.stride, reinterpret_cast<const std::int16_t*>(groups)});
   }
-  const float* groups = p.groups != nullptr ? p.groups + row * p.padded : nullptr;
   if (p.weight.packed) {
     return p.kernels.dot_packed({p.x.row(row), p.x.stride, std::min(rows, p.x.rows - row),
                                  p.weight.packed.get(), out, std::min(outs, p.weight.out - out),
@@ -94,10 +94,13 @@ ConstView in_packed_order(Compute& compute, ConstView x, const Weight& weight) {
   return ordered;
 }
 
+/// Integers of a rounded row.
+std::int64_t integer_stride(std::int64_t cols) { return round_up(cols, kIntegerChunk); }
+
 /// Rows rounded for a weight in integer form, step by step.
 Rounded round_rows(Compute& compute, ConstView x, const PackedWeight& weight) {
   const std::int64_t steps = integer_steps(x.cols);
-  const std::int64_t stride = divide_up(x.cols, kIntegerChunk) * kIntegerChunk;
+  const std::int64_t stride = integer_stride(x.cols);
   auto* integers = compute.arena.array<std::int16_t>(x.rows * stride);
   auto* scales = compute.arena.array<float>(x.rows * steps);
   for_row_blocks(compute, x.rows, x.cols, [&](std::int64_t begin, std::int64_t end) {
@@ -115,7 +118,7 @@ Rounded round_rows(Compute& compute, ConstView x, const PackedWeight& weight) {
 
 /// Rows of a block: equal ones, whole groups.
 std::int64_t block_rows(std::int64_t rows) {
-  return round_up(divide_up(rows, divide_up(rows, kRowBlock)), kGroupRows);
+  return round_up(divide_up(rows, divide_up(rows, kRowBlock)), kFloatGroup * kIntegerGroup);
 }
 
 /// Outputs of a tile. For one row, a task of packed weights reads as much as one of stored ones.
@@ -143,30 +146,39 @@ void compute_product(Compute& compute, const Product& p, std::int64_t row_block)
   for (std::int64_t tile = 0; tile < tiles; ++tile) run(tile, 0);
 }
 
-/// The rows of x in groups, step by step, block after block of `row_block` rows.
-void group_blocks(Compute& compute, ConstView x, std::int64_t row_block, std::int64_t padded,
-                  float* groups) {
-  const std::int64_t steps = divide_up(x.cols, kDotStep);
-  compute.threads.for_blocks(divide_up(x.rows, row_block) * steps, [&](std::int64_t task, int) {
-    const std::int64_t row = task / steps * row_block, first = task % steps * kDotStep;
-    const std::int64_t rows = std::min(row_block, x.rows - row);
-    compute.kernels.group_rows({x.row(row) + first, x.stride, rows,
-                                std::min(kDotStep, x.cols - first),
-                                groups + row * padded + round_up(rows, kGroupRows) * first});
+/// The rows of p in groups, step by step, block after block of `row_block` rows.
+void group_blocks(Compute& compute, const Product& p, std::int64_t row_block, float* groups) {
+  constexpr std::int64_t kPair = 2;  // rounded integers that are moved as one float
+  const bool rounded = p.rounded.x != nullptr;
+  const std::int64_t width = rounded ? p.rounded.stride / kPair : p.x.cols;
+  const std::int64_t step = rounded ? kDotStep / kPair : kDotStep;
+  const std::int64_t stride = rounded ? p.rounded.stride / kPair : p.x.stride;
+  const float* x = rounded ? reinterpret_cast<const float*>(p.rounded.x) : p.x.data;
+  const std::int64_t steps = divide_up(width, step), size = rounded ? kIntegerGroup : kFloatGroup;
+  compute.threads.for_blocks(divide_up(p.x.rows, row_block) * steps, [&](std::int64_t task, int) {
+    const std::int64_t row = task / steps * row_block, first = task % steps * step;
+    const std::int64_t rows = std::min(row_block, p.x.rows - row);
+    compute.kernels.group_rows({x + row * stride + first, stride, rows,
+                                std::min(step, width - first), size,
+                                groups + row * p.padded + round_up(rows, size) * first});
   });
 }
 
 /// Many rows: so many at a time that their groups stay small beside the activations.
-void multiply_grouped(Compute& compute, Product p, float* groups, std::int64_t rows_at_once) {
-  const ConstView x = p.x;
-  const View y = p.y;
-  for (std::int64_t row = 0; row < x.rows; row += rows_at_once) {
-    const std::int64_t rows = std::min(rows_at_once, x.rows - row);
-    const std::int64_t row_block = block_rows(rows);
-    p.x = ConstView(x.row(row), rows, x.cols, x.stride);
-    p.y = View(y.row(row), rows, y.cols, y.stride);
+void multiply_grouped(Compute& compute, const Product& all, float* groups,
+                      std::int64_t rows_at_once) {
+  for (std::int64_t row = 0; row < all.x.rows; row += rows_at_once) {
+    Product p = all;
+    const std::int64_t rows = std::min(rows_at_once, all.x.rows - row);
+    p.x = ConstView(all.x.row(row), rows, all.x.cols, all.x.stride);
+    p.y = View(all.y.row(row), rows, all.y.cols, all.y.stride);
+    if (p.rounded.x != nullptr) {
+      p.rounded.x += row * p.rounded.stride;
+      p.rounded.scales += row * p.rounded.steps;
+    }
     p.groups = groups;
-    group_blocks(compute, p.x, row_block, p.padded, groups);
+    const std::int64_t row_block = block_rows(rows);
+    group_blocks(compute, p, row_block, groups);
     compute_product(compute, p, row_block);
   }
 }
@@ -178,23 +190,24 @@ void matmul(Compute& compute, ConstView rows, const Weight& weight, const float*
   const ArenaScope scope(compute.arena);
   const ConstView x = in_packed_order(compute, rows, weight);
   Product product{compute.kernels, x, weight, bias, y};
-  product.padded = round_up(weight.in, compute.kernels.lanes);
-  const bool rounded = weight.packed && weight.packed->integers;
-  const std::int64_t most =
-      std::max(kRowBlock, kGroupedFloats / std::max<std::int64_t>(product.padded, 1));
-  const std::int64_t rows_at_once = std::min(x.rows, most / kRowBlock * kRowBlock);
+  const bool integers = weight.packed && weight.packed->integers;
+  product.padded =
+      integers ? integer_stride(weight.in) / 2 : round_up(weight.in, compute.kernels.lanes);
   const bool grouped =
-      !rounded && x.rows >= kGroupedRows && weight.in > 0 && compute.kernels.group_rows != nullptr;
+      x.rows >= kGroupedRows && weight.in > 0 && compute.kernels.group_rows != nullptr;
+  const std::int64_t at_once = kGroupedFloats / std::max<std::int64_t>(product.padded, 1);
+  const std::int64_t rows_at_once =
+      std::min(x.rows, std::max(at_once / kRowBlock, std::int64_t{1}) * kRowBlock);
   float* groups =
-      grouped ? compute.arena.array<float>(round_up(rows_at_once, kRowBlock) * product.padded)
+      grouped ? compute.arena.array<float>(round_up(rows_at_once, kFloatGroup) * product.padded)
               : nullptr;
   const Work work{2 * x.rows * weight.out * weight.in, weight.bytes(),
                   x.rows * (weight.in + weight.out) * dtype_size(DType::f32)};
   if (compute.count(work)) return;
   if (x.rows == 0 || weight.out == 0) return;
   if (weight.in == 0) return no_inputs(product);
+  if (integers) product.rounded = round_rows(compute, x, *weight.packed);
   if (grouped) return multiply_grouped(compute, product, groups, rows_at_once);
-  if (rounded) product.rounded = round_rows(compute, x, *weight.packed);
   compute_product(compute, product, divide_up(x.rows, divide_up(x.rows, kRowBlock)));
 }
 

@@ -178,19 +178,18 @@ inline void packed_widened(const DotPacked& p) {
 inline void packed_grouped(const DotPacked& p) {
   alignas(64) float scratch[kPanelOuts * kDotStep];
   alignas(64) float row[kDotStep];
-  const std::int64_t padded_rows = (p.rows + kGroupRows - 1) / kGroupRows * kGroupRows;
   for (std::int64_t first = 0; first < p.w->in; first += kDotStep) {
-    const std::int64_t depth = at_most(p.w->in - first, kDotStep), vectors = vectors_of(depth);
+    const std::int64_t depth = at_most(p.w->in - first, kDotStep),
+                       vectors = (depth + Vec::kLanes - 1) / Vec::kLanes;
     for (std::int64_t out = 0; out < p.outs; out += kPanelOuts) {
       const std::int64_t outs = at_most(p.outs - out, kPanelOuts);
       for (std::int64_t o = 0; o < outs; ++o) {
         unpack({p.w, p.first_out + out + o, first, depth}, row);
         widen_to_panel<DType::f32>(reinterpret_cast<const std::byte*>(row), depth,
-                                   panel_row(scratch, o, vectors));
+                                   scratch + panel_row(o, vectors) * Vec::kLanes);
       }
-      group_panel({p.groups + padded_rows * first, p.rows, scratch, outs, vectors, p.y + out,
-                   p.y_stride, first > 0},
-                  {});
+      float_panel({p.groups + groups_at<kFloatGroup>(p.rows, first), p.rows, outs, vectors},
+                  scratch, {}, p.y + out, p.y_stride, first > 0);
     }
   }
 }

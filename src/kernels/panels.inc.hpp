@@ -2,10 +2,9 @@
 // tiles are templates over their rows and columns; every element is summed in the order that
 // table.hpp promises, whatever the tile.
 
-constexpr std::int64_t at_most(std::int64_t n, std::int64_t limit) { return n < limit ? n : limit; }
-
 template <int R, int O>
 inline void reduce_tile(const Vec (&sums)[R][O], float* c, std::int64_t c_stride, bool accumulate) {
+#pragma GCC unroll 4  // or the sums pass through memory
   for (int r = 0; r < R; ++r) {
     const Vec none = Vec::zero();
     Vec::reduce4(sums[r][0], O > 1 ? sums[r][O > 1 ? 1 : 0] : none,
@@ -107,12 +106,6 @@ inline void stored_rest(const float* x, std::int64_t x_stride, const std::byte* 
   }
 }
 
-/// Asks for a cache line. The address may lie behind the last weight (so it is no pointer); this
-/// never faults.
-inline void fetch(std::uintptr_t address) {
-  __builtin_prefetch(reinterpret_cast<const void*>(address), 0, 2);
-}
-
 /// What a register tile of stored weights works on.
 struct StoredTile {
   std::int64_t row = 0, out = 0;      ///< its first row and output
@@ -178,136 +171,40 @@ inline void stored_direct(const DotStored& p) {
   }
 }
 
-constexpr std::int64_t kPanelOuts =
-    8;  // widened at a time: 16 KiB of a step, half a first-level cache
-constexpr std::int64_t kTileOuts = 4;  // outputs of a register tile
+using FloatPanel = GroupPanel<kFloatGroup>;
 
-/// Asks for a cache line that is read next. Never faults.
-inline void fetch_near(std::uintptr_t address) {
-  __builtin_prefetch(reinterpret_cast<const void*>(address), 0, 3);
-}
-
-void group_rows(const GroupRows& p) {
-  float* out = p.out;
-  for (std::int64_t row = 0; row < p.rows; row += kGroupRows) {
-    const std::int64_t rows = at_most(p.rows - row, kGroupRows);
-    for (std::int64_t k = 0; k < p.depth; k += Vec::kLanes) {
-      const std::int64_t count = p.depth - k;
-      for (std::int64_t r = 0; r < kGroupRows; ++r, out += Vec::kLanes) {
-        const float* from = p.x + (row + r) * p.x_stride + k;
-        if (r >= rows) {
-          Vec::zero().store(out);
-        } else if (count >= Vec::kLanes) {
-          Vec::load(from).store(out);
-        } else {
-          Vec::load_first(from, count).store(out);
-        }
-      }
-    }
-  }
-}
-
-/// A panel of widened weights, [cols / kTileOuts][vectors][kTileOuts][lanes], against groups of
-/// rows, both of one step.
-struct GroupPanel {
-  const float* groups = nullptr;
-  std::int64_t rows = 0;
-  const float* w = nullptr;
-  std::int64_t cols = 0, vectors = 0;  ///< outputs, and vectors of a row
-  float* c = nullptr;
-  std::int64_t c_stride = 0;
-  bool accumulate = false;
-
-  [[nodiscard]] std::int64_t group_floats() const { return kGroupRows * vectors * Vec::kLanes; }
-};
-
-/// The first R rows of a group against O outputs from `col`. `next`, `stride` bytes further for
-/// every vector, is asked for on the way.
+/// One step of the first R rows of a group against O widened outputs. `p.groups` are floats.
 template <int R, int O>
-inline void group_tile(const GroupPanel& p, std::int64_t row, std::int64_t col, std::uintptr_t next,
-                       std::uintptr_t stride) {
-  const float* a = p.groups + row / kGroupRows * p.group_floats();
-  const float* w = p.w + col * p.vectors * Vec::kLanes;
-  Vec sums[R][O];
+inline void group_tile(const FloatPanel& p, const float* panel, std::int64_t row, std::int64_t col,
+                       Next next, Vec (&sums)[R][O]) {
+  const float* a = static_cast<const float*>(p.groups) + p.group_at(row) * Vec::kLanes;
+  const float* w = panel + p.output_at(col) * Vec::kLanes;
+#pragma GCC unroll 4
   for (int r = 0; r < R; ++r) {
     for (int o = 0; o < O; ++o) sums[r][o] = Vec::zero();
   }
   for (std::int64_t k = 0; k < p.vectors; ++k) {
-    fetch_near(next);
-    next += stride;
+    fetch_near(next.address);
+    next.address += next.stride;
     Vec x[R];
     for (int r = 0; r < R; ++r) x[r] = Vec::load(a + r * Vec::kLanes);
     for (int o = 0; o < O; ++o) {
       const Vec weight = Vec::load(w + o * Vec::kLanes);
       for (int r = 0; r < R; ++r) sums[r][o] = Vec::fma(x[r], weight, sums[r][o]);
     }
-    a += kGroupRows * Vec::kLanes;
+    a += kFloatGroup * Vec::kLanes;
     w += kTileOuts * Vec::kLanes;
   }
-  reduce_tile<R, O>(sums, p.c + row * p.c_stride + col, p.c_stride, p.accumulate);
 }
 
-/// All outputs for the group at `row`; meanwhile the next group (behind the last: the first, for
-/// the next panel) comes into the first-level cache, every tile asking for its share.
-template <int R>
-inline void group_outputs(const GroupPanel& p, std::int64_t row) {
-  const bool last = row + kGroupRows >= p.rows;
-  const float* next = p.groups + (last ? 0 : row / kGroupRows + 1) * p.group_floats();
-  const std::int64_t tiles = (p.cols + kTileOuts - 1) / kTileOuts;
-  constexpr std::int64_t kVector = Vec::kLanes * static_cast<std::int64_t>(sizeof(float));
-  const std::int64_t stride = kGroupRows * kVector / tiles;
-  std::int64_t col = 0;
-  const auto ahead = [&] {
-    return reinterpret_cast<std::uintptr_t>(next) +
-           static_cast<std::uintptr_t>(col / kTileOuts * p.vectors * stride);
-  };
-  const auto step = static_cast<std::uintptr_t>(stride);
-  for (; col + kTileOuts <= p.cols; col += kTileOuts)
-    group_tile<R, kTileOuts>(p, row, col, ahead(), step);
-  switch (p.cols - col) {
-    case 3:
-      return group_tile<R, 3>(p, row, col, ahead(), step);
-    case 2:
-      return group_tile<R, 2>(p, row, col, ahead(), step);
-    case 1:
-      return group_tile<R, 1>(p, row, col, ahead(), step);
-    default:
-      return;
-  }
-}
-
-/// Bytes to ask for while a panel is multiplied: `rows` rows, each of `lines` cache lines, `stride`
-/// bytes apart.
-struct Ahead {
-  std::uintptr_t start = 0;
-  std::int64_t rows = 0, lines = 1, stride = 0;
-};
-
-/// A panel for all groups; each asks for its share of the next panel's weights.
-inline void group_panel(const GroupPanel& p, const Ahead& weights) {
-  std::int64_t line = 0;
-  for (std::int64_t row = 0; row < p.rows; row += kGroupRows) {
-    const std::int64_t end = weights.rows * weights.lines * (row + kGroupRows) / p.rows;
-    for (; line < end; ++line) {
-      fetch(weights.start + static_cast<std::uintptr_t>(line / weights.lines * weights.stride +
-                                                        line % weights.lines * 64));
-    }
-    switch (p.rows - row) {
-      case 1:
-        group_outputs<1>(p, row);
-        break;
-      case 2:
-        group_outputs<2>(p, row);
-        break;
-      default:
-        group_outputs<kGroupRows>(p, row);
-    }
-  }
-}
-
-/// Where column 0 of output `o` lies in a panel of rows of so many vectors.
-inline float* panel_row(float* panel, std::int64_t o, std::int64_t vectors) {
-  return panel + (o / kTileOuts * vectors * kTileOuts + o % kTileOuts) * Vec::kLanes;
+/// Groups of rows of one step times a panel of widened weights, into (or added to) c.
+inline void float_panel(const FloatPanel& p, const float* panel, const Ahead& weights, float* c,
+                        std::int64_t c_stride, bool accumulate) {
+  group_panel(p, weights, [&]<int R, int O>(std::int64_t row, std::int64_t col, Next next) {
+    Vec sums[R][O];
+    group_tile<R, O>(p, panel, row, col, next, sums);
+    reduce_tile<R, O>(sums, c + row * c_stride + col, c_stride, accumulate);
+  });
 }
 
 /// Widened values of one stored row into a panel, zeros behind them.
@@ -323,10 +220,6 @@ inline void widen_to_panel(const std::byte* source, std::int64_t n, float* out) 
   Vec::load_stored<D>(rest).store(out);
 }
 
-constexpr std::int64_t vectors_of(std::int64_t depth) {
-  return (depth + Vec::kLanes - 1) / Vec::kLanes;
-}
-
 /// Groups of rows against panels of outputs, widened step by step into scratch that stays in the
 /// first-level cache. The rows of a step stay in the second-level cache meanwhile.
 template <DType D>
@@ -334,20 +227,21 @@ inline void stored_grouped(const DotStored& p) {
   constexpr std::int64_t kSize = dtype_size(D);
   alignas(64) float scratch[kPanelOuts * kDotStep];
   const std::int64_t row_bytes = p.in * kSize;
-  const std::int64_t padded_rows = (p.rows + kGroupRows - 1) / kGroupRows * kGroupRows;
   for (std::int64_t first = 0; first < p.in; first += kDotStep) {
-    const std::int64_t depth = at_most(p.in - first, kDotStep), vectors = vectors_of(depth);
+    const std::int64_t depth = at_most(p.in - first, kDotStep),
+                       vectors = (depth + Vec::kLanes - 1) / Vec::kLanes;
     for (std::int64_t out = 0; out < p.outs; out += kPanelOuts) {
       const std::int64_t outs = at_most(p.outs - out, kPanelOuts);
       const std::byte* w = p.w + out * row_bytes + first * kSize;
       for (std::int64_t o = 0; o < outs; ++o)
-        widen_to_panel<D>(w + o * row_bytes, depth, panel_row(scratch, o, vectors));
+        widen_to_panel<D>(w + o * row_bytes, depth, scratch + panel_row(o, vectors) * Vec::kLanes);
       const bool last = out + outs == p.outs;
       const std::int64_t ahead = last ? depth * kSize - out * row_bytes : outs * row_bytes;
-      group_panel({p.groups + padded_rows * first, p.rows, scratch, outs, vectors, p.y + out,
-                   p.y_stride, first > 0},
+      float_panel({p.groups + groups_at<kFloatGroup>(p.rows, first), p.rows, outs, vectors},
+                  scratch,
                   {reinterpret_cast<std::uintptr_t>(w) + static_cast<std::uintptr_t>(ahead), outs,
-                   depth * kSize / 64 + 1, row_bytes});
+                   depth * kSize / 64 + 1, row_bytes},
+                  p.y + out, p.y_stride, first > 0);
     }
   }
 }

@@ -37,14 +37,16 @@ struct DotPanel {
 
 /// Rows of a group. Groups are what the products of many rows read: all of a group's values of some
 /// columns lie together, so that a register tile reads one run of memory whatever the row's length.
-inline constexpr std::int64_t kGroupRows = 3;
+/// As many as a tile of four outputs keeps in sixteen registers; products of integers need one
+/// more.
+inline constexpr std::int64_t kFloatGroup = 3, kIntegerGroup = 2;
 
-/// One step of a block of rows into groups, [group][depth / lanes][kGroupRows][lanes], zeros behind
-/// the last row and the last column: ceil(rows / kGroupRows) · kGroupRows rows of `depth` rounded
-/// up to Kernels::lanes.
+/// One step of a block of rows into groups of `size` rows, [group][depth / lanes][size][lanes],
+/// zeros behind the last row and the last column: whole groups, `depth` rounded up to
+/// Kernels::lanes. Values are only moved: two rounded integers go through as one float.
 struct GroupRows {
   const float* x = nullptr;
-  std::int64_t x_stride = 0, rows = 0, depth = 0;
+  std::int64_t x_stride = 0, rows = 0, depth = 0, size = kFloatGroup;
   float* out = nullptr;
 };
 
@@ -88,6 +90,7 @@ struct DotIntegers {
   const float* bias = nullptr;  ///< of the first of these outs, or null
   float* y = nullptr;           ///< of the first of these outs
   std::int64_t y_stride = 0;
+  const std::int16_t* groups = nullptr;  ///< x in groups, or null
 };
 
 /// Scale of a step of activations whose greatest magnitude is `most`, and what to multiply by to

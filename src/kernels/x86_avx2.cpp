@@ -138,13 +138,15 @@ struct Ints {
   [[gnu::always_inline]] inline void store(std::int16_t* p) const {
     _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), v);
   }
-  /// Adds to each sum the products of two neighbours. Two instructions that stay together: left to
-  /// itself, the compiler forms many products before it adds the first, and runs out of registers.
-  [[gnu::always_inline]] inline void add_products(Ints a, Ints b) {
-    __m256i product;
-    asm("vpmaddwd %[b], %[a], %[product]\n\tvpaddd %[product], %[sum], %[sum]"
-        : [sum] "+x"(v), [product] "=&x"(product)
+  /// Each sum with the products of two neighbours added. Two instructions that stay together: left
+  /// to itself, the compiler forms many products before it adds the first, and runs out of
+  /// registers.
+  SIGHTLINE_INLINE Ints add_products(Ints a, Ints b, Ints sum) {
+    __m256i product, sums = sum.v;
+    asm("vpmaddwd %[b], %[a], %[product]\n\tvpaddd %[product], %[sums], %[sums]"
+        : [sums] "+x"(sums), [product] "=&x"(product)
         : [a] "x"(a.v), [b] "x"(b.v));
+    return {sums};
   }
   /// (a · b + 2^14) >> 15
   SIGHTLINE_INLINE Ints scaled(Ints a, Ints b) { return {_mm256_mulhrs_epi16(a.v, b.v)}; }
@@ -242,6 +244,8 @@ struct Ints {
 #include "kernels/math.inc.hpp"
 
 #include "kernels/rows.inc.hpp"
+
+#include "kernels/groups.inc.hpp"
 
 #include "kernels/panels.inc.hpp"
 

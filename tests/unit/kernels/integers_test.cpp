@@ -54,6 +54,20 @@ TEST_P(IntegersTest, HaveTheBitsOfTheDefinition) {
   }
 }
 
+// More rows than are put into groups at a time (16 MiB of them): a row in the second piece.
+TEST_P(IntegersTest, BitsDoNotDependOnThePiece) {
+  const Made made = in_integers({PackedCode::i8, 2, 4352, 1, 128, false, DType::f32});
+  const std::int64_t rows = 1930;
+  const auto x = random_values(rows * 4352, 11);
+  const auto all = multiply(set(), 2, x, rows, made.weight());
+  for (const std::int64_t row : {0, 95, 1919, 1920, 1929}) {
+    const std::vector<float> alone(x.begin() + row * 4352, x.begin() + (row + 1) * 4352);
+    EXPECT_TRUE(same_bits({all.begin() + row * 2, all.begin() + row * 2 + 2},
+                          multiply(set(), 1, alone, 1, made.weight())))
+        << "row " << row;
+  }
+}
+
 // All codes and activations as far from zero as they go, in every combination of signs.
 TEST_P(IntegersTest, ExtremesFit) {
   for (const PackedCode code : {PackedCode::u4, PackedCode::u8, PackedCode::i8}) {

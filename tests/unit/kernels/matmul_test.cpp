@@ -130,6 +130,18 @@ TEST_P(MatmulTest, BitsDependOnTheRowAlone) {
   }
 }
 
+// More rows than are put into groups at a time (16 MiB of them): a row in the second piece.
+TEST_P(MatmulTest, BitsDoNotDependOnThePiece) {
+  const Problem p = make_problem(1090, 4304, 3);
+  const StoredWeight w = store(p.out, p.in, DType::bf16, 5);
+  const auto all = multiply(set(), 2, p, w.weight, 0, p.rows);
+  for (const std::int64_t first : {0, 95, 957, 959, 960, 1087}) {
+    const std::vector<float> expected(all.begin() + first * p.out,
+                                      all.begin() + (first + 3) * p.out);
+    EXPECT_TRUE(same_bits(multiply(set(), 1, p, w.weight, first, 3), expected)) << "row " << first;
+  }
+}
+
 TEST_P(MatmulTest, NoRowsOutputsOrInputs) {
   Machine machine(set(), 2);
   const float bias[2] = {3, 4};
