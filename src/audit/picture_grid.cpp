@@ -24,13 +24,17 @@ bool read_side(std::string_view text, std::int64_t& side) {
 
 }  // namespace
 
-PictureSize parse_picture_size(const std::string& option, const std::string& text) {
+std::optional<PictureSize> read_picture_size(const std::string& text) {
   PictureSize size;
   const std::size_t cross = text.find_first_of("xX");
   const bool valid = cross != std::string::npos &&
                      read_side(std::string_view(text).substr(0, cross), size.width) &&
                      read_side(std::string_view(text).substr(cross + 1), size.height);
-  if (valid) return size;
+  return valid ? std::optional(size) : std::nullopt;
+}
+
+PictureSize parse_picture_size(const std::string& option, const std::string& text) {
+  if (const auto size = read_picture_size(text)) return *size;
   throw Error(
       Code::invalid_option,
       fmt::format("{}: expected WIDTHxHEIGHT in pixels, such as 640x480, found '{}'", option, text),

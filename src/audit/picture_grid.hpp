@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "image/processor_config.hpp"
@@ -14,7 +15,9 @@ struct PictureSize {
   std::int64_t width = 0, height = 0;
 };
 
-/// "640x480", width first. `option` is what errors call it. Throws Error(invalid_option).
+/// "640x480", width first; nothing if the text is no size.
+std::optional<PictureSize> read_picture_size(const std::string& text);
+/// The same. `option` is what errors call it. Throws Error(invalid_option).
 PictureSize parse_picture_size(const std::string& option, const std::string& text);
 
 /// The rule of a directory's processor file, with the geometry of the model; without a file

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "audit/module_tree.hpp"
 #include "audit/picture_grid.hpp"
@@ -97,20 +98,21 @@ PlannedVisual plan_clip(const model::ModelInfo& info, const Subject& subject,
       cross != std::string::npos && !count.empty() && count.size() < 10 &&
       std::all_of(count.begin(), count.end(), [](char c) { return c >= '0' && c <= '9'; });
   visual.frames = digits ? std::stoll(count) : 0;
-  if (visual.frames < 2 || visual.frames > kMostFrames) {
+  const std::optional<PictureSize> given =
+      cross == std::string::npos ? std::nullopt : read_picture_size(size.substr(cross + 1));
+  if (visual.frames < 2 || visual.frames > kMostFrames || !given) {
     throw Error(Code::invalid_option,
                 fmt::format("--video: expected FRAMESxWIDTHxHEIGHT with 2 to {} sampled frames, "
                             "such as 16x640x480, found '{}'",
                             kMostFrames, size),
                 {{"option", "--video"}, {"found", size}});
   }
-  const PictureSize given = parse_picture_size("--video", size.substr(cross + 1));
-  visual.width = given.width;
-  visual.height = given.height;
-  return settled(
-      visual,
-      image::video_target_size(visual.frames, given.height, given.width, clip_rule(info, subject)),
-      info);
+  visual.width = given->width;
+  visual.height = given->height;
+  return settled(visual,
+                 image::video_target_size(visual.frames, given->height, given->width,
+                                          clip_rule(info, subject)),
+                 info);
 }
 
 Plan make_plan(const model::VisionLanguageModel& model, std::vector<PlannedVisual> visuals,

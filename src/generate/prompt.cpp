@@ -196,7 +196,7 @@ SourceText PromptBuilder::render(const Request& request, bool add_generation_pro
                      render_arguments(request), add_generation_prompt);
 }
 
-Prompt PromptBuilder::build(const Request& request) const {
+Prompt PromptBuilder::build(const Request& request, const std::atomic<bool>* cancelled) const {
   const RequestMessages messages = read_messages(request);
   const RenderArguments arguments = render_arguments(request);
   const chat::ChatTemplate& chat_template =
@@ -223,8 +223,10 @@ Prompt PromptBuilder::build(const Request& request) const {
             parts_->directory, messages.visuals.size()),
         {{"directory", parts_->directory}});
   }
-  for (const RequestVisual& visual : messages.visuals)
+  for (const RequestVisual& visual : messages.visuals) {
     prompt.pictures.push_back(prepared(visual, request.base_directory));
+    if (cancelled != nullptr && cancelled->load()) throw Error(Code::cancelled, "cancelled");
+  }
   prompt.text = with_video_groups(prompt.text, prompt.pictures, parts_->video_wrapper);
   // 3. Ids with placeholders, then positions.
   const tokenizer::Encoding encoding = parts_->tokenizer.encode(prompt.text);

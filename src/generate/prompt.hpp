@@ -3,6 +3,7 @@
 // can be known before anything runs. Immutable after opening, safe to share between threads.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -81,8 +82,10 @@ class PromptBuilder {
   PromptBuilder(PromptBuilder&&) noexcept;
   ~PromptBuilder();
 
-  /// Throws Error for invalid messages, pictures, template errors, mismatching placeholders.
-  [[nodiscard]] Prompt build(const Request& request) const;
+  /// Throws Error for invalid messages, pictures, template errors, mismatching placeholders, and
+  /// Error(cancelled) between pictures once `cancelled` (if given) is set.
+  [[nodiscard]] Prompt build(const Request& request,
+                             const std::atomic<bool>* cancelled = nullptr) const;
   /// The rendered text alone; pictures are not opened.
   [[nodiscard]] SourceText render(const Request& request, bool add_generation_prompt) const;
 

@@ -7,6 +7,7 @@
 #include "generate/clock.hpp"
 #include "generate/conversation.hpp"
 #include "generate/engine_impl.hpp"
+#include "generate/request_messages.hpp"
 
 namespace sightline {
 
@@ -76,6 +77,22 @@ std::vector<PictureReport> picture_reports(const Prompt& prompt) {
   return reports;
 }
 
+// What shortens a prompt, by what it holds: "a larger --ctx, smaller pictures (…) or a shorter
+// text".
+std::string ways_to_fit(const Prompt& prompt, bool can_grow) {
+  bool pictures = false, videos = false;
+  for (const generate::PromptPicture& picture : prompt.pictures)
+    (picture.is_video() ? videos : pictures) = true;
+  std::string ways;
+  const auto add = [&](bool holds, const char* way) {
+    if (holds) ways += (ways.empty() ? "" : ", ") + std::string(way);
+  };
+  add(can_grow, "a larger --ctx");
+  add(pictures, "smaller pictures (--max-pixels)");
+  add(videos, "fewer or smaller video frames (--max-frames, --video-pixels)");
+  return (ways.empty() ? "" : ways + " or ") + "a shorter text";
+}
+
 }  // namespace
 
 // Refused before any picture is encoded, with what each costs.
@@ -90,11 +107,9 @@ void Session::Impl::check_length(const Prompt& prompt) const {
   const bool can_grow = context < engine->model->info().max_positions;
   throw Error(
       Code::context_length_exceeded,
-      fmt::format("the prompt has {} tokens{}, the context holds {} with the answer: use {}"
-                  "smaller pictures (--max-pixels), fewer or smaller video frames (--max-frames, "
-                  "--video-pixels) or a shorter text",
+      fmt::format("the prompt has {} tokens{}, the context holds {} with the answer: use {}",
                   prompt.tokens(), pictures.empty() ? "" : " (pictures: " + pictures + ")", context,
-                  can_grow ? "a larger --ctx, " : ""),
+                  ways_to_fit(prompt, can_grow)),
       {{"prompt_tokens", std::to_string(prompt.tokens())}, {"context", std::to_string(context)}});
 }
 
@@ -168,6 +183,7 @@ Result Session::Impl::send(const Request& request, const OnToken& on_token,
                 fmt::format("max-tokens: expected at least 1, found {}", request.max_tokens),
                 {{"option", "max-tokens"}});
   }
+  for (const std::string& stop : request.stop) generate::require_utf8(stop, "stop");
   cancelled = false;
   Result result;
   result.timings.load_ms = engine->load_ms;
@@ -176,16 +192,16 @@ Result Session::Impl::send(const Request& request, const OnToken& on_token,
   // Everything that can be refused is, before anything is computed.
   const generate::SamplerOptions sampling =
       generate::settle(request.sampling, engine->generation.defaults);
-  const Turn turn{request, on_token, sampling, engine->prompts->build(request)};
-  const Prompt& prompt = turn.prompt;
-  check_length(prompt);
   result.seed = sampling.seed;
-  result.prompt_tokens = prompt.tokens();
-  result.pictures = picture_reports(prompt);
-  result.timings.prepare_ms = prepare.ms();
-  const generate::RunContext run{*engine, cancelled, trace, on_progress};
-  std::vector<float> logits(static_cast<std::size_t>(engine->info.vocab_size));
   try {
+    const Turn turn{request, on_token, sampling, engine->prompts->build(request, &cancelled)};
+    const Prompt& prompt = turn.prompt;
+    check_length(prompt);
+    result.prompt_tokens = prompt.tokens();
+    result.pictures = picture_reports(prompt);
+    result.timings.prepare_ms = prepare.ms();
+    const generate::RunContext run{*engine, cancelled, trace, on_progress};
+    std::vector<float> logits(static_cast<std::size_t>(engine->info.vocab_size));
     conversation.prefill(run, prompt, result, logits);
     const generate::Stopwatch clock;
     decode(run, turn, logits, result);

@@ -62,6 +62,9 @@ const char* kind_of(mode_t mode) {
 
 // Opens without waiting for the writer of a pipe and accepts regular files and pipes only.
 Descriptor open_readable(const std::string& path) {
+  if (path.empty())
+    throw Error(Code::file_not_found, "'': expected the name of a file, found an empty one",
+                {{"file", path}});
   Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (!file.is_open()) {
     if (errno == ENOENT || errno == ENOTDIR) {

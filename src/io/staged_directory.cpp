@@ -19,10 +19,17 @@ namespace fs = std::filesystem;
 
 }  // namespace
 
-StagedDirectory::StagedDirectory(const std::string& out)
-    : out_(fs::absolute(out).lexically_normal()) {
-  if (out_.filename().empty()) out_ = out_.parent_path();
+StagedDirectory::StagedDirectory(const std::string& out) {
+  if (out.empty()) fail("''", "expected the name of a directory, found an empty one");
   std::error_code error;
+  out_ = fs::absolute(out, error).lexically_normal();
+  if (error) fail(out, fmt::format("cannot be made: {}", error.message()));
+  if (out_.filename().empty()) out_ = out_.parent_path();
+  // A link to a directory stands for that directory; the rename at the end cannot replace a link.
+  if (fs::is_symlink(fs::symlink_status(out_, error))) {
+    out_ = fs::canonical(out_, error);
+    if (error) fail(out, "is a link to nothing: give another name, or remove it");
+  }
   if (fs::exists(out_, error) && (!fs::is_directory(out_, error) || !fs::is_empty(out_, error)))
     fail(out, "exists and is not an empty directory: give another name, or remove it");
   path_ = fmt::format("{}.{}.part", out_.string(), ::getpid());

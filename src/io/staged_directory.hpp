@@ -11,7 +11,7 @@ namespace sightline::io {
 class StagedDirectory {
  public:
   /// Creates the temporary neighbour, and the directories above `out`. `out` must not exist, or be
-  /// an empty directory. Throws Error(file_unwritable).
+  /// an empty directory, or a link to one. Throws Error(file_unwritable).
   explicit StagedDirectory(const std::string& out);
   /// Removes the temporary neighbour unless it has been committed.
   ~StagedDirectory();

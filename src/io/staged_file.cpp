@@ -17,6 +17,9 @@
 namespace sightline::io {
 
 StagedFile::StagedFile(const std::string& path) : path_(path) {
+  if (path.empty())
+    throw Error(Code::file_unwritable, "'': expected the name of a file, found an empty one",
+                {{"file", path}});
   std::error_code failure;
   const std::filesystem::path resolved = std::filesystem::weakly_canonical(path, failure);
   target_ = failure || resolved.empty() ? path : resolved.string();

@@ -67,6 +67,16 @@ TEST(Inspect, APublishedSizeIsTheReferences) {
   EXPECT_NE(part.out.find("25,174,016"), std::string::npos);
 }
 
+TEST(Plan, AClipHasThreeNumbers) {
+  for (const char* size : {"64", "64x64", "5x64x", "5x0x64", "1x64x64", "x64x64"}) {
+    const Finished done = sightline({"plan", "qwen3.5-2b", "--video", size});
+    EXPECT_EQ(done.code, 2) << done.err;
+    EXPECT_NE(done.err.find("--video: expected FRAMESxWIDTHxHEIGHT"), std::string::npos)
+        << done.err;
+    EXPECT_NE(done.err.find(std::string("found '") + size + "'"), std::string::npos) << done.err;
+  }
+}
+
 TEST(Inspect, WrongQuestionsGetOneLine) {
   for (const auto& arguments :
        std::vector<std::vector<std::string>>{{"inspect", "qwen3.5-2b", "--module", "model.nothing"},

@@ -154,7 +154,24 @@ TEST_F(Checkpoint, APictureForATextModel) {
 
 TEST_F(Checkpoint, PromptLongerThanTheContext) {
   const Finished done = ask({"--ctx", "64", "-i", data("images/shapes-640x480.png")});
-  expect_error(done, 5, "context_length_exceeded", {"300", "64", "--ctx", "shapes-640x480.png"});
+  expect_error(done, 5, "context_length_exceeded",
+               {"300", "64", "--ctx", "shapes-640x480.png", "--max-pixels"});
+  EXPECT_EQ(done.err.find("video"), std::string::npos) << done.err;
+  // What the prompt does not hold cannot make it shorter.
+  expect_error(ask({"--ctx", "8"}), 5, "context_length_exceeded",
+               {": use a larger --ctx or a shorter text\n"});
+}
+
+TEST_F(Checkpoint, TextsThatAreNotUtf8) {
+  for (const char* option : {"--stop", "--system"})
+    expect_error(ask({option, "caf\xE9"}), 3, "invalid_utf8", {"0xE9 at offset 3"});
+}
+
+TEST_F(Checkpoint, EmptyFileNames) {
+  for (const char* option : {"--image=", "--tools="})
+    expect_error(ask({option}), 3, "file_not_found", {"''", "an empty one"});
+  expect_error(sightline({"graph", folder_.path(), "--out="}), 3, "file_unwritable",
+               {"''", "an empty one"});
 }
 
 TEST_F(Checkpoint, ContextBeyondTheModel) {

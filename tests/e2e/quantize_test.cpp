@@ -137,8 +137,25 @@ TEST_F(Quantize, MistakesAreOneLineAndLeaveNothing) {
                  "not an empty directory");
   expect_refused({model, model_.path("config.json") + "/out", "--precision", "int8"}, 3,
                  "cannot be made");
+  expect_refused({model, "", "--precision", "int8"}, 3, "expected the name of a directory");
   expect_refused({data("quantised/dense-int8"), out, "--precision", "int4"}, 4,
                  "quantised already (compressed-tensors)");
+}
+
+// A directory cannot be renamed over a link: known before the work, not at its end.
+TEST_F(Quantize, ALinkStandsForItsDirectory) {
+  const Folder links;
+  fs::create_symlink(out_.path(), links.path("link"));
+  const Finished done =
+      sightline({"quantize", model_.path(), links.path("link"), "--precision", "int8"});
+  EXPECT_EQ(done.code, 0) << done.err;
+  EXPECT_TRUE(fs::is_symlink(links.path("link")));
+  EXPECT_TRUE(fs::exists(out_.path("config.json")));
+  fs::create_symlink(links.path("none"), links.path("dangling"));
+  const Finished refused =
+      sightline({"quantize", model_.path(), links.path("dangling"), "--precision", "int8"});
+  EXPECT_EQ(refused.code, 3);
+  EXPECT_NE(refused.err.find("dangling: is a link to nothing"), std::string::npos) << refused.err;
 }
 
 TEST_F(Quantize, AFolderThatCannotBeWrittenIsNamed) {

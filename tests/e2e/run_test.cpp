@@ -1,10 +1,15 @@
 // Questions and answers through the binary, on a small random checkpoint: what is said means
 // nothing, but its form, its repeatability and what resumes must hold.
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
+#include <chrono>
 #include <csignal>
 #include <filesystem>
+#include <thread>
 
 #include "binary.hpp"
 #include "io/file.hpp"
@@ -205,6 +210,31 @@ TEST_F(Asking, CtrlCEndsAnAnswerCleanly) {
   if (code == 0) GTEST_SKIP() << "the answer ended before the signal came";
   EXPECT_EQ(code, 130);
   EXPECT_TRUE(text.ends_with('\n'));
+}
+
+// The signal comes while the first picture is read; the second, which is none, is not looked at.
+TEST_F(Asking, CtrlCEndsTheReadingOfPictures) {
+  const std::string pipe = folder_.path("pipe");
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  constexpr std::int64_t kSide = 256;
+  constexpr std::size_t kHead = 54, kPixels = std::size_t{3} * kSide * kSide;
+  std::string bitmap(kHead + kPixels, '\0');  // more than a pipe holds
+  const auto put = [&](std::size_t at, std::uint32_t value) {
+    for (std::size_t i = 0; i < 4; ++i) bitmap[at + i] = static_cast<char>(value >> (8 * i));
+  };
+  bitmap.replace(0, 2, "BM");
+  put(10, kHead), put(14, 40), put(18, kSide), put(22, kSide), put(26, 1 | 24U << 16U);
+  const int fd = open(pipe.c_str(), O_RDWR | O_CLOEXEC);
+  ASSERT_GE(fd, 0);
+  Running running({"run", folder_.path(), "-i", pipe, "-i", folder_.path("none.png"), "color?"});
+  const std::size_t first = bitmap.size() - 1;
+  ASSERT_EQ(write(fd, bitmap.data(), first), static_cast<ssize_t>(first));  // it is being read
+  running.signal(SIGINT);
+  std::this_thread::sleep_for(std::chrono::milliseconds(500));
+  ASSERT_EQ(write(fd, bitmap.data() + first, 1), 1);
+  close(fd);
+  EXPECT_EQ(running.read_some(), "\n");
+  EXPECT_EQ(running.wait(), 130);
 }
 
 TEST_F(Asking, ChatEqualsColdRuns) {

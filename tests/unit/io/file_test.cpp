@@ -62,7 +62,8 @@ TEST_F(File, RoundTrip) {
 TEST_F(File, WhatCanNotBeReadIsNamed) {
   EXPECT_EQ(message_of(Code::file_not_found, [&] { read_file(path("none")); }),
             path("none") + ": no such file");
-  EXPECT_EQ(message_of(Code::file_not_found, [&] { read_file(""); }), ": no such file");
+  EXPECT_EQ(message_of(Code::file_not_found, [&] { read_file(""); }),
+            "'': expected the name of a file, found an empty one");
   write_file(path("a"), "x");
   message_of(Code::file_not_found, [&] { read_file(path("a/b")); });
   EXPECT_EQ(message_of(Code::file_unreadable, [&] { read_file(folder_.string()); }),
