@@ -43,6 +43,12 @@ void AnswerStream::finish(const Result& result) {
   if (reasoning_shown_) output_.notice("\n");
   if (!at_line_start_ || result.text.empty()) output_.line("");
   output_.flush();
+  for (const PictureReport& picture : result.pictures) {
+    if (!picture.encoded) continue;  // of an earlier turn, which said it
+    for (const std::string& note : picture.notes)
+      output_.notice(
+          fmt::format("sightline: {}: {}\n", single_line(picture.name), single_line(note)));
+  }
   if (result.finish_reason == "length") {
     output_.notice(result.text.empty() && !result.reasoning.empty()
                        ? "sightline: the answer ended inside the reasoning: raise --max-tokens or "

@@ -17,8 +17,9 @@ class AnswerStream {
 
   void on_progress(const Progress& progress);
   void on_token(const Token& token);
-  /// Ends the answer's line, and says on standard error what the text alone would hide: that it was
-  /// cut off, or never left the reasoning.
+  /// Ends the answer's line, and says on standard error what the text alone would hide: what is
+  /// wrong with a picture or video (once), that the answer was cut off, or never left the
+  /// reasoning.
   void finish(const Result& result);
 
  private:

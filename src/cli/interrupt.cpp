@@ -21,7 +21,7 @@ constexpr char kSignalByte = 's', kEndByte = 'e';
 std::atomic<bool> g_interrupted{false};
 std::atomic<int> g_pipe_write{-1};
 int g_pipe_read = -1;
-struct sigaction g_previous_interrupt, g_previous_terminate;
+struct sigaction g_previous_interrupt, g_previous_terminate, g_previous_hangup;
 
 static_assert(std::atomic<bool>::is_always_lock_free && std::atomic<int>::is_always_lock_free);
 
@@ -71,11 +71,15 @@ InterruptScope::InterruptScope(std::function<void()> on_interrupt)
   });
   install(SIGINT, &g_previous_interrupt);
   install(SIGTERM, &g_previous_terminate);
+  install(SIGHUP, &g_previous_hangup);
+  if (g_previous_hangup.sa_handler == SIG_IGN)  // nohup
+    (void)sigaction(SIGHUP, &g_previous_hangup, nullptr);
 }
 
 InterruptScope::~InterruptScope() {
   (void)sigaction(SIGINT, &g_previous_interrupt, nullptr);
   (void)sigaction(SIGTERM, &g_previous_terminate, nullptr);
+  (void)sigaction(SIGHUP, &g_previous_hangup, nullptr);
   write_byte(kEndByte);
   watcher_.join();
   ::close(g_pipe_read);

@@ -6,9 +6,10 @@
 
 namespace sightline::cli {
 
-/// While it lives, the first SIGINT (or SIGTERM) sets a flag and calls `on_interrupt` from a thread
-/// of its own (so it may do anything, e.g. Session::cancel()); the second one ends the process by
-/// the signal, as without this class.
+/// While it lives, the first SIGINT (or SIGTERM, or SIGHUP of a terminal that is closed, unless
+/// that is ignored as under nohup) sets a flag and calls `on_interrupt` from a thread of its own
+/// (so it may do anything, e.g. Session::cancel()); the second one ends the process by the signal,
+/// as without this class.
 class InterruptScope {
  public:
   explicit InterruptScope(std::function<void()> on_interrupt);

@@ -177,11 +177,16 @@ TEST_F(Quantize, InterruptedLeavesNothing) {
       sightline({"synth", "--config", made.write("config.json", config), wide, "--layers", "2"})
           .code,
       0);
-  Running running({"quantize", wide, out_.path("big"), "--precision", "int4", "--threads", "1"});
-  for (int i = 0; i < 500 && fs::is_empty(out_.path()); ++i) usleep(1'000);
-  running.signal(SIGINT);
-  EXPECT_EQ(running.wait(), 130);
-  EXPECT_TRUE(fs::is_empty(out_.path()));
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
+    struct sigaction inherited{};
+    ASSERT_EQ(sigaction(signal, nullptr, &inherited), 0);
+    if (signal == SIGHUP && inherited.sa_handler == SIG_IGN) continue;  // under nohup
+    Running running({"quantize", wide, out_.path("big"), "--precision", "int4", "--threads", "1"});
+    for (int i = 0; i < 500 && fs::is_empty(out_.path()); ++i) usleep(1'000);
+    running.signal(signal);
+    EXPECT_EQ(running.wait(), 130) << signal;
+    EXPECT_TRUE(fs::is_empty(out_.path())) << signal;
+  }
 }
 
 }  // namespace

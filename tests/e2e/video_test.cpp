@@ -288,6 +288,17 @@ TEST_F(AskingAboutVideos, ACutFileIsAnsweredAndSaysSo) {
   ASSERT_FALSE(notes.as_array().empty());
   EXPECT_NE(notes.as_array()[0].as_string().find("of 30 frames are there"), std::string::npos)
       << notes.as_array()[0].as_string();
+  // Without --json too, once, on standard error.
+  const std::string file = data("video/cut.mp4");
+  Surroundings around;
+  around.input = "/video " + file + "\nwhat?\nAnd then?\n";
+  const Finished chat =
+      sightline({"chat", folder_.path(), "--max-tokens", "2", "--no-thinking"}, around);
+  EXPECT_EQ(chat.code, 0) << chat.err;
+  const std::string line = "sightline: " + file + ": ends early: ";
+  const std::size_t at = chat.err.find(line);
+  EXPECT_NE(at, std::string::npos) << chat.err;
+  EXPECT_EQ(chat.err.find(line, at + 1), std::string::npos) << chat.err;
 }
 
 TEST_F(AskingAboutVideos, AVideoThatIsTooLongForTheContextIsRefusedBeforeItIsDecoded) {
