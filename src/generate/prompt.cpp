@@ -196,6 +196,19 @@ SourceText PromptBuilder::render(const Request& request, bool add_generation_pro
                      render_arguments(request), add_generation_prompt);
 }
 
+// A placeholder is an added token: no other id comes out of a template's text as it stands there.
+void PromptBuilder::require_placeholder(const Parts& parts, bool video) {
+  const std::int32_t id = video ? parts.ids.video : parts.ids.image;
+  if (parts.tokenizer.contains(id) && parts.tokenizer.is_added(id)) return;
+  const char* key = video ? "video_token_id" : "image_token_id";
+  throw Error(Code::invalid_config,
+              fmt::format("{}/config.json: {}: expected the id of an added token of "
+                          "tokenizer.json, such as that of {}, found {}",
+                          parts.directory, key, video ? "<|video_pad|>" : "<|image_pad|>",
+                          id < 0 ? "none" : std::to_string(id)),
+              {{"file", parts.directory + "/config.json"}, {"path", key}});
+}
+
 Prompt PromptBuilder::build(const Request& request, const std::atomic<bool>* cancelled) const {
   const RequestMessages messages = read_messages(request);
   const RenderArguments arguments = render_arguments(request);
@@ -225,6 +238,7 @@ Prompt PromptBuilder::build(const Request& request, const std::atomic<bool>* can
   }
   for (const RequestVisual& visual : messages.visuals) {
     prompt.pictures.push_back(prepared(visual, request.base_directory));
+    require_placeholder(*parts_, prompt.pictures.back().is_video());
     if (cancelled != nullptr && cancelled->load()) throw Error(Code::cancelled, "cancelled");
   }
   prompt.text = with_video_groups(prompt.text, prompt.pictures, parts_->video_wrapper);

@@ -82,7 +82,8 @@ class PromptBuilder {
   PromptBuilder(PromptBuilder&&) noexcept;
   ~PromptBuilder();
 
-  /// Throws Error for invalid messages, pictures, template errors, mismatching placeholders, and
+  /// Throws Error for invalid messages, pictures, template errors, mismatching placeholders,
+  /// Error(invalid_config) if their ids are none of the tokenizer's added tokens, and
   /// Error(cancelled) between pictures once `cancelled` (if given) is set.
   [[nodiscard]] Prompt build(const Request& request,
                              const std::atomic<bool>* cancelled = nullptr) const;
@@ -100,6 +101,7 @@ class PromptBuilder {
  private:
   struct Parts;
   explicit PromptBuilder(std::unique_ptr<Parts> parts);
+  static void require_placeholder(const Parts& parts, bool video);
   [[nodiscard]] PromptPicture prepared(const RequestVisual& visual,
                                        const std::string& base_directory) const;
   std::unique_ptr<Parts> parts_;

@@ -108,6 +108,19 @@ TEST_F(Checkpoint, NanInConfig) {
   expect_error(done, 4, "invalid_config", {"config.json"});
 }
 
+TEST_F(Checkpoint, APlaceholderThatIsNoAddedToken) {
+  std::string text = io::read_file(folder_.path("config.json"));
+  const std::string key = "\"image_token_id\": ";
+  const std::size_t at = text.find(key);
+  ASSERT_NE(at, std::string::npos);
+  text.replace(at, text.find_first_of(",\n", at) - at, key + "1");
+  fs::remove(folder_.path("config.json"));
+  folder_.write("config.json", text);
+  EXPECT_EQ(ask().code, 0);
+  expect_error(ask({"-i", data("images/red-64.png")}), 4, "invalid_config",
+               {"image_token_id", "<|image_pad|>", "found 1"});
+}
+
 TEST_F(Checkpoint, UnknownModelType) {
   expect_error(ask_with("config.json",
                         config_with("\"model_type\": \"qwen3_5\"", "\"model_type\": \"llama\"")),
