@@ -1,0 +1,202 @@
+#!/usr/bin/env python3
+"""Times sightline beside llama.cpp and transformers: the same checkpoint, picture and prompt, in turn A B A B.
+
+usage: peers.py BINARY MODEL WORK_DIR [--rounds N] [--picture WxH] [--prompt N] [--answer N] [--json FILE]
+
+MODEL is a Qwen3.5 checkpoint directory (weights may be random: only time counts). WORK_DIR keeps what takes long: the
+source package of llama-cpp-python from PyPI, which holds llama.cpp, its build, and MODEL converted and quantised by
+llama.cpp's own tools. The converter and the transformers runs need this Python to have torch, transformers and numpy.
+Prints a line per measurement, then a table of medians with ratios, in Markdown. Nothing is compared across rounds of
+different machines or times: a ratio is formed from the medians of one call of this program.
+"""
+import argparse
+import json
+import os
+import pathlib
+import re
+import statistics
+import struct
+import subprocess
+import sys
+import tarfile
+import zlib
+
+PACKAGE = "llama-cpp-python==0.3.36"
+TARGETS = ["llama-bench", "llama-mtmd-cli", "llama-quantize"]
+QUANTISED = ["Q8_0", "Q4_0", "Q4_K_M"]
+
+
+def call(command, **options):
+    """Standard output and error of a command together; the end of it in an exception if it fails."""
+    done = subprocess.run([str(part) for part in command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
+                          check=False, **options)
+    if done.returncode != 0:
+        raise SystemExit(f"{' '.join(map(str, command))} ended with {done.returncode}:\n{done.stdout[-2000:]}")
+    return done.stdout
+
+
+def write_png(path, width, height):
+    """A picture of noise: its pixels do not change the work."""
+    rows = b"".join(b"\0" + os.urandom(3 * width) for _ in range(height))
+    chunk = lambda kind, data: struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+    path.write_bytes(b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)) +
+                     chunk(b"IDAT", zlib.compress(rows, 1)) + chunk(b"IEND", b""))
+
+
+class Llama:
+    """llama.cpp, built once in the work folder, and the model in its formats."""
+
+    def __init__(self, work, model, threads):
+        self.work, self.threads = work, threads
+        sources = list(work.glob("llama_cpp_python-*/vendor/llama.cpp"))
+        if not sources:
+            print("fetching", PACKAGE, flush=True)
+            call([sys.executable, "-m", "pip", "download", "-q", "--no-deps", "--no-binary", ":all:", "-d", work, PACKAGE])
+            with tarfile.open(next(work.glob("llama_cpp_python-*.tar.gz"))) as package:
+                package.extractall(work, filter="data")
+            sources = list(work.glob("llama_cpp_python-*/vendor/llama.cpp"))
+        self.source = sources[0]
+        self.programs = self.source / "build" / "bin"
+        if not all((self.programs / target).exists() for target in TARGETS):
+            print("building llama.cpp", flush=True)
+            call(["cmake", "-S", self.source, "-B", self.source / "build", "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release", "-DGGML_NATIVE=ON",
+                  "-DLLAMA_CURL=OFF", "-DLLAMA_OPENSSL=OFF", "-DLLAMA_BUILD_TESTS=OFF", "-DLLAMA_BUILD_EXAMPLES=OFF", "-DLLAMA_BUILD_SERVER=OFF"])
+            call(["ninja", "-C", self.source / "build", *TARGETS])
+        self.prepare(model)
+
+    def file(self, kind):
+        return self.work / f"{kind}.gguf"
+
+    def prepare(self, model):
+        convert = [sys.executable, self.source / "convert_hf_to_gguf.py", model]
+        environment = {**os.environ, "PYTHONPATH": str(self.source / "gguf-py")}
+        if not self.file("BF16").exists():
+            call([*convert, "--outfile", self.file("BF16"), "--outtype", "bf16"], env=environment)
+        if not self.file("tower").exists():
+            call([*convert, "--mmproj", "--outfile", self.file("tower"), "--outtype", "f16"], env=environment)
+        for kind in QUANTISED:
+            if not self.file(kind).exists():
+                call([self.programs / "llama-quantize", self.file("BF16"), self.file(kind), kind, self.threads])
+
+    def text(self, kind, prompt, answer):
+        """Tokens per second of a prompt, and of an answer after a prompt of the same length."""
+        lines = json.loads(re.search(r"^\[.*^\]", call([
+            self.programs / "llama-bench", "-m", self.file(kind), "-t", self.threads, "-p", prompt, "-n", answer, "-d", 0, "-r", 2, "-o", "json"]),
+            re.S | re.M)[0])
+        rates = {("prompt" if line["n_prompt"] else "answer"): line["avg_ts"] for line in lines}
+        return {"prompt": rates["prompt"], "answer": rates["answer"]}
+
+    def picture(self, path):
+        """Seconds of the vision tower."""
+        out = call([self.programs / "llama-mtmd-cli", "-m", self.file("BF16"), "--mmproj", self.file("tower"), "--image", path, "-p", "?",
+                    "-n", 1, "-t", self.threads, "-c", 2048])
+        found = re.search(r"(?:encoded|encoding done) in (\d+) ms", out)
+        if not found:
+            raise SystemExit("llama-mtmd-cli gave no time for the picture:\n" + out[-2000:])
+        return {"picture": int(found[1]) / 1000}
+
+
+TRANSFORMERS = r"""
+import json, sys, time, torch
+from transformers import Qwen3_5ForConditionalGeneration
+folder, threads, width, height, prompt, answer = sys.argv[1], *map(int, sys.argv[2:])
+torch.set_num_threads(threads)
+model = Qwen3_5ForConditionalGeneration.from_pretrained(folder, dtype=torch.float32).eval()
+vision = model.config.vision_config
+side = vision.patch_size
+grid = torch.tensor([[1, height // side, width // side]])
+pixels = torch.rand(int(grid.prod()), 3 * vision.temporal_patch_size * side * side)
+ids = torch.randint(0, 1000, (1, prompt))
+def seconds(run):
+    start = time.perf_counter(); run(); return time.perf_counter() - start
+with torch.inference_mode():
+    model.model.visual(pixels, grid_thw=grid)
+    picture = seconds(lambda: model.model.visual(pixels, grid_thw=grid))
+    model(input_ids=ids[:, :64])
+    kept = []
+    first = seconds(lambda: kept.append(model(input_ids=ids, use_cache=True, logits_to_keep=1)))
+    cache = kept[0].past_key_values
+    def steps():
+        for _ in range(answer): model(input_ids=ids[:, :1], past_key_values=cache, use_cache=True)
+    rest = seconds(steps)
+print(json.dumps({"picture": picture, "prompt": prompt / first, "answer": answer / rest}))
+"""
+
+
+def transformers(model, threads, size, prompt, answer):
+    out = call([sys.executable, "-c", TRANSFORMERS, model, threads, *size, prompt, answer])
+    return json.loads(out.strip().splitlines()[-1])
+
+
+def sightline(binary, model, precision, threads, size, prompt, answer):
+    out = json.loads(call([binary, "bench", model, "--json", "--runs", 2, "--threads", threads, "--precision", precision, "--image",
+                           f"{size[0]}x{size[1]}", "--prompt", prompt, "--answer-after", 16, "--answer", answer]))
+    stages = {line["stage"]: line for line in out["lines"]}
+    return {"picture": stages["picture"]["median_seconds"], "prompt": stages["prompt"]["tokens_per_second"],
+            "answer": stages["answer"]["tokens_per_second"], "peak_GFLOPs": out["limits"]["flops_per_second"] / 1e9,
+            "reading_GBs": out["limits"]["read_bytes_per_second"] / 1e9, "memory_GiB": out["peak_memory_bytes"] / 2**30}
+
+
+def table(medians):
+    lines = ["| | picture, s | prompt, tokens/s | answer, tokens/s |", "| --- | --- | --- | --- |"]
+    for name, values in medians.items():
+        cells = [f"{values[key]:.{digits}f}" if key in values else "" for key, digits in (("picture", 2), ("prompt", 1), ("answer", 1))]
+        lines.append(f"| {name} | " + " | ".join(cells) + " |")
+    return "\n".join(lines)
+
+
+def ratio(medians, ours, theirs, key):
+    """How many times as fast as the best of the others."""
+    values = [medians[name][key] for name in theirs if key in medians[name]]
+    if not values:
+        return None
+    return min(values) / medians[ours][key] if key == "picture" else medians[ours][key] / max(values)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("binary", type=pathlib.Path)
+    parser.add_argument("model", type=pathlib.Path)
+    parser.add_argument("work", type=pathlib.Path)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--picture", default="640x480")
+    parser.add_argument("--prompt", type=int, default=512)
+    parser.add_argument("--answer", type=int, default=16)
+    parser.add_argument("--json", type=pathlib.Path, help="write every measurement here")
+    arguments = parser.parse_args()
+    arguments.work.mkdir(parents=True, exist_ok=True)
+    size = tuple(int(part) for part in arguments.picture.split("x"))
+    threads = len(os.sched_getaffinity(0))
+    llama = Llama(arguments.work, arguments.model, threads)
+    picture = arguments.work / f"{arguments.picture}.png"
+    if not picture.exists():
+        write_png(picture, *size)
+    work = (arguments.prompt, arguments.answer)
+    runners = {
+        "sightline bf16": lambda: sightline(arguments.binary, arguments.model, "bf16", threads, size, *work),
+        "llama.cpp BF16": lambda: {**llama.picture(picture), **llama.text("BF16", *work)},
+        "transformers float32": lambda: transformers(arguments.model, threads, size, *work),
+        "sightline int8": lambda: sightline(arguments.binary, arguments.model, "int8", threads, size, *work),
+        "llama.cpp Q8_0": lambda: llama.text("Q8_0", *work),
+        "sightline int4": lambda: sightline(arguments.binary, arguments.model, "int4", threads, size, *work),
+        "llama.cpp Q4_0": lambda: llama.text("Q4_0", *work),
+        "llama.cpp Q4_K_M": lambda: llama.text("Q4_K_M", *work),
+    }
+    seen = {name: [] for name in runners}
+    for number in range(arguments.rounds):
+        for name, run in runners.items():
+            seen[name].append(run())
+            print(f"round {number + 1}: {name}: " + ", ".join(f"{k} {v:.2f}" for k, v in seen[name][-1].items()), flush=True)
+            if arguments.json:
+                arguments.json.write_text(json.dumps(seen, indent=1))
+    medians = {name: {key: statistics.median(one[key] for one in all_) for key in all_[0]} for name, all_ in seen.items()}
+    print("\n" + table(medians) + "\n")
+    for ours, theirs in (("sightline bf16", ["llama.cpp BF16", "transformers float32"]), ("sightline int8", ["llama.cpp Q8_0"]),
+                         ("sightline int4", ["llama.cpp Q4_0", "llama.cpp Q4_K_M"])):
+        found = {key: ratio(medians, ours, theirs, key) for key in ("picture", "prompt", "answer")}
+        print(f"{ours} against the best of {', '.join(theirs)}: " +
+              ", ".join(f"{key} {value:.2f} x as fast" for key, value in found.items() if value))
+
+
+if __name__ == "__main__":
+    main()
