@@ -5,7 +5,7 @@ import { createHash } from 'node:crypto';
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
-import { kRuns, record } from './record.mjs';
+import { record, recorded_files } from './record.mjs';
 
 const kWeb = resolve(dirname(fileURLToPath(import.meta.url)), '..');
 const kRepository = resolve(kWeb, '..');
@@ -37,7 +37,7 @@ function build_wasm() {
 }
 
 function record_engine(binary) {
-  const pictures = Object.values(kRuns).flatMap((run) => run.pictures.map((file) => join(kRepository, file)));
+  const pictures = recorded_files(kRepository).map((file) => join(kRepository, file));
   const folder = join(kGenerated, 'engine');
   cached(join(folder, 'models.json'), [binary, join(kWeb, 'scripts/record.mjs'), ...pictures], () => record(binary, kRepository, folder));
 }

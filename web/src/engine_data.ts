@@ -55,5 +55,5 @@ export const kEngine = {
   layers: read('layers') as LayerMap[],
   hidden: (read('hidden') as { states: HiddenState[] }).states,
   vision_positions: positions?.tensors[0].shape[0] ?? 0,
-  traces: { red: read('red'), scene: read('scene'), photo: read('photo'), two: read('two'), shapes: read('shapes') } as Record<string, Trace>,
+  traces: { red: read('red'), scene: read('scene'), photo: read('photo'), two: read('two'), clip: read('clip'), shapes: read('shapes') } as Record<string, Trace>,
 };

@@ -63,10 +63,17 @@ function shapes_of(calc: Calc): Record<string, string | number> {
   };
 }
 
+/** The recorded clip in figures. */
+function clip_of(lang: Lang) {
+  const { clip, answer } = kEngine.traces.clip;
+  const { frames, rate, groups } = clip!;
+  return { frames, rate, answer, groups: groups.length, each: groups[0].tokens, stamps: groups.map(({ stamp }) => stamp).join(lang === 'zh' ? '、' : ', ') };
+}
+
 /** Looks a name up; nothing if it is unknown. */
 export function make_facts(calc: Calc, lang: Lang): (name: string) => Value {
   const groups: Record<string, object> = {
-    c: calc.table.constants, minute: minute_of(calc), row17: row_of(calc), pos: positions_of(calc), proof: kEngine.traces.red.proof ?? {},
+    c: calc.table.constants, minute: minute_of(calc), row17: row_of(calc), pos: positions_of(calc), clip: clip_of(lang), proof: kEngine.traces.red.proof ?? {},
     ...Object.fromEntries(Object.entries(kCases).map(([name, fields]) => [name, rows_of(calc, fields)])),
   };
   const shapes = shapes_of(calc);

@@ -132,6 +132,24 @@ test('patch lab: ten pictures agree with `sightline merge`', async () => {
   await page.context().close();
 });
 
+test('the recorded clip shows the engine’s groups, stamps and places', async () => {
+  const page = await site.open('zh/trace/?run=clip');
+  await page.waitForSelector('#clip li');
+  const words = (await page.locator('.command code').innerText()).match(/"[^"]*"|\S+/g).map((word) => word.replaceAll('"', ''));
+  const { prompt, positions, pictures: [{ grid, runs }] } = engine(...words.slice(1).filter((word) => !word.startsWith('--json')));
+  assert.equal(await page.locator('#clip li').count(), grid[0]);
+  for (const [g, { first, tokens }] of runs.entries()) {
+    const text = (await page.locator('#clip li').nth(g).innerText()).replaceAll('\u00a0', ' ');
+    const corner = positions.map((axis) => axis[first + tokens - 1]).join(', ');
+    assert.ok(text.includes(`${tokens} 个 token，序号 ${first} 到 ${first + tokens - 1}`) && text.includes(`到 (${corner})`), text);
+    assert.ok(text.includes(prompt.match(/<[\d.]+ seconds>/g)[g]), text);
+  }
+  assert.ok(await page.locator('#clip img').evaluateAll((frames) => frames.length > 0 && frames.every((frame) => frame.naturalWidth > 0)));
+  assert.equal(await page.locator('.token-strip .visual').count(), grid[0]);
+  assert.equal(await page.locator('.norms rect').count(), grid[0] * grid[1] * grid[2]);
+  await page.context().close();
+});
+
 test('video lab, positions, layers, recorded runs and questions answer', async () => {
   const page = await site.open('en/video/');
   assert.match(await page.locator('#video-summary').innerText(), /^19 of 291 frames/);

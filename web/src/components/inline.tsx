@@ -1,4 +1,4 @@
-// Marked text to elements: `code`, **strong**, [words](page:id#anchor), [words](ref:id), [words](#anchor).
+// Marked text to elements: `code`, **strong**, [words](page:id?query#anchor), [words](ref:id), [words](#anchor).
 import type { ComponentChild } from 'preact';
 import { use_page } from '../page_context';
 import type { PageId } from '../lang';
@@ -8,8 +8,8 @@ const kMark = /`([^`]+)`|\*\*([^*]+)\*\*|\[([^\]]+)\]\(([^)]+)\)/g;
 export function Inline({ text }: { text: string }) {
   const { to } = use_page();
   const target = (address: string) => {
-    const [, kind, id, anchor] = /^(page|ref):([\w-]+)(?:#([\w-]+))?$/.exec(address) ?? [];
-    if (kind === 'page') return to(id as PageId, anchor);
+    const [, kind, id, rest = ''] = /^(page|ref):([\w-]+)((?:\?[\w=&-]+)?(?:#[\w-]+)?)$/.exec(address) ?? [];
+    if (kind === 'page') return `${to(id as PageId)}${rest}`;
     return kind === 'ref' ? to('references', `ref-${id}`) : address;
   };
   const parts: ComponentChild[] = [];

@@ -78,6 +78,8 @@ export const kGuideEn = {
   video_minute: 'A clip of one minute at thirty frames a second is looked at twice a second: {minute:count} frames. Two frames make a temporal group, so there are {minute:groups}. At 720 × 1280 every frame is scaled to {minute:resized_height} × {minute:resized_width}, so that the whole clip keeps within its pixels; that gives {minute:tokens_per_group} tokens a group and {minute:visual_tokens} in all, before the time stamps.',
   video_budget: 'The limit counts the pixels of the whole clip. A longer clip therefore gets coarser frames, not more tokens without end ([video lab](page:video)).',
 
+  video_recorded: 'The engine ran a short clip while this page was built: {clip:frames} frames of a moving star, {clip:rate} a second. The last frame has no partner and is repeated. That gives {clip:groups} groups of {clip:each} tokens, behind the stamps {clip:stamps} seconds. Asked where it moves, the demo checkpoint answers “{clip:answer}” ([every stage of this run](page:trace?run=clip)).',
+
   h_training: 'What the makers say, and what they do not',
   training_says: 'The card reports training on text and pictures from the start and one model for both.',
   training_silent: 'It gives no recipe for the vision side alone and names no checkpoint that the tower started from. Likeness to an earlier family may suggest one; it is left open here.',

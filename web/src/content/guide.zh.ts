@@ -88,6 +88,8 @@ export const kGuideZh: Record<GuideKey, string> = {
   video_minute: '一分钟、每秒三十帧的视频，每秒取两帧来看，共 {minute:count} 帧；两帧合成一个时间组，共 {minute:groups} 组。原尺寸 720 × 1280 时，每帧会缩到 {minute:resized_height} × {minute:resized_width}，好让整段视频不超出像素上限；于是每组 {minute:tokens_per_group} 个 token，合计 {minute:visual_tokens} 个，时间戳另算。',
   video_budget: '上限管的是整段视频的像素总数。所以视频越长，画面越粗，而不是 token 无限增加（见[视频实验台](page:video)）。',
 
+  video_recorded: '建站时引擎实跑过一段短视频：一颗移动的星星，共 {clip:frames} 帧，每秒 {clip:rate} 帧。末帧落单，重复一次，于是成为 {clip:groups} 组，每组 {clip:each} 个 token，前面的时间戳依次是 {clip:stamps} 秒。问它往哪里动，演示检查点答“{clip:answer}”（[这次运行的各个阶段](page:trace?run=clip)）。',
+
   h_training: '发布者说了什么，没说什么',
   training_says: '模型卡称，文字与图像从一开始就一起训练，由同一个模型处理。',
   training_silent: '它没有给出视觉部分单独的训练方法，也没有说视觉塔从哪个检查点起步。与早先家族的相似之处或许能让人猜到什么，这里一律留空。',

@@ -3,6 +3,7 @@
 import { useEffect, useState } from 'preact/hooks';
 import { number_text, root_of, shape_text } from '../lang';
 import { use_page } from '../page_context';
+import { ClipStrip } from '../trace/clip_strip';
 import { ProofTable } from '../trace/proof';
 import type { Event, Trace } from '../trace/schema';
 import { StageTable } from '../trace/stage_table';
@@ -23,6 +24,7 @@ function Head({ trace, data }: { trace: Trace; data: string }) {
         <div><dt>{t('trace_model')}</dt><dd>{trace.model.name}</dd></div>
         {trace.question && <div><dt>{t('trace_question')}</dt><dd lang="en">{trace.question}</dd></div>}
         {trace.answer !== undefined && <div><dt>{t('trace_answer')}</dt><dd lang="en">{trace.answer}</dd></div>}
+        {trace.clip && <div><dt>{t('trace_clip')}</dt><dd>{t('trace_clip_value', { frames: trace.clip.frames, rate: trace.clip.rate, groups: trace.clip.groups.length })}</dd></div>}
         <div><dt>{t('trace_tokens')}</dt><dd>{t('trace_tokens_value', { all: trace.prompt_tokens, visual: trace.visual_tokens })}</dd></div>
         <div><dt>{t('trace_work')}</dt><dd>{t('trace_work_value', { calls: trace.totals.calls, parameters: trace.totals.parameters, flops: number_text(trace.totals.flops / 1e9, 2) })}</dd></div>
       </dl>
@@ -76,6 +78,7 @@ export function TraceView({ first, records }: { first: Trace; records: Record[] 
       {id === 'photo' && <p class="notice">{t('trace_outside')}</p>}
       {trace.shapes_only && <p class="notice">{t('trace_shapes')}</p>}
       <Head trace={trace} data={data} />
+      {trace.clip && <><h2 id="groups">{t('clip_title')}</h2><ClipStrip trace={trace} data={data} /></>}
       <h2 id="stages">{t('trace_stages')}</h2>
       <p class="prose">{t('trace_stages_text')}</p>
       <div class="split">

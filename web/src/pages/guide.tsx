@@ -7,10 +7,13 @@ import { AxesFigure, HybridFigure, LadderFigure, PairsFigure, RoutesFigure } fro
 import { FlowFigure, GroupingFigure, InsertionFigure } from '../figures/path';
 import { kGuideEn, type GuideKey } from '../content/guide.en';
 import { kGuideZh, kOperationsZh } from '../content/guide.zh';
+import { kEngine } from '../engine_data';
 import { make_facts } from '../facts';
 import { Calculator } from '../islands/calculator';
 import { Stepper, type Station } from '../islands/stepper';
+import { root_of } from '../lang';
 import { use_page } from '../page_context';
+import { ClipStrip } from '../trace/clip_strip';
 
 export const kGuideTexts = { en: kGuideEn as Record<GuideKey, string>, zh: kGuideZh };
 
@@ -108,6 +111,7 @@ function MergerAndPositions() {
 }
 
 function Rest() {
+  const { page } = use_page();
   const text = use_article();
   return (
     <>
@@ -129,6 +133,8 @@ function Rest() {
       <P k="video_minute" kind="calc" refs={['qwen-video-size', 'qwen-video-patches']} />
       <PairsFigure />
       <P k="video_budget" kind="code" refs={['qwen-video-size']} />
+      <P k="video_recorded" kind="trace" refs={['own-trace']} />
+      <ClipStrip trace={kEngine.traces.clip} data={`${root_of(page)}data/`} />
       <H2 k="h_training" />
       <P k="training_says" kind="card" refs={['card']} />
       <P k="training_silent" kind="undisclosed" refs={['card']} />

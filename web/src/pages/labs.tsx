@@ -18,7 +18,7 @@ import { VideoLab } from '../islands/video_lab';
 import { use_page } from '../page_context';
 
 export const kQuizTexts = { en: kQuizEn, zh: kQuizZh };
-const kRecords: Record[] = ['red', 'scene', 'photo', 'two', 'shapes'].map((id) => ({ id, file: `${id}.json` }));
+const kRecords: Record[] = ['red', 'scene', 'photo', 'two', 'clip', 'shapes'].map((id) => ({ id, file: `${id}.json` }));
 
 function Lab({ children }: { children: ComponentChildren }) {
   const { t, page } = use_page();

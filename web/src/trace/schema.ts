@@ -52,6 +52,13 @@ export interface Proof {
   combined: { shape: number[]; sha256?: string };
 }
 
+/** A recorded clip: which frames make each group, the stamp before it, its place in the prompt. */
+export interface Clip {
+  frames: number;
+  rate: number;
+  groups: { frames: { index: number; file: string; again: boolean }[]; stamp: string; first: number; tokens: number }[];
+}
+
 export interface Trace {
   schema: number;
   engine: { name: string; version: string };
@@ -63,7 +70,7 @@ export interface Trace {
   tokens?: { id: number; text: string }[];
   positions?: [number[], number[], number[]];
   rope_delta?: number;
-  pictures?: { name: string; grid: [number, number, number]; first: number; tokens: number }[];
+  pictures?: { name: string; grid: [number, number, number]; first: number; tokens: number; runs?: { first: number; tokens: number }[] }[];
   inputs: Tensor[];
   events: Event[];
   totals: { calls: number; parameters: number; flops: number; dur_us?: number; peak_memory_bytes: number };
@@ -73,4 +80,5 @@ export interface Trace {
   answer?: string;
   command?: string;
   files?: string[];
+  clip?: Clip;
 }

@@ -14,37 +14,47 @@ function Histogram({ counts, label }: { counts: number[]; label: string }) {
   );
 }
 
-/** Rows of the first picture: patches in block order, or tokens line by line; null where rows are something else. */
+/**
+ * Where rows lie on the first picture, the groups of a clip side by side: patches in block order, or tokens line by line.
+ * Null where rows are something else.
+ */
 function use_places(tensor: Tensor, trace: Trace, event: Event) {
   const { calc } = use_page();
   const picture = trace.pictures?.[0];
   if (!picture || !tensor.row_norms) return null;
-  const [, h, w] = picture.grid;
+  const [groups, h, w] = picture.grid;
   const merge = calc.table.constants.merge;
   const rows = tensor.shape[tensor.shape.length - 2];
-  if (event.stage === 'vision' && rows >= h * w) {
-    return { h, w, first: 0, places: Array.from({ length: h * w }, (_, row) => calc.place({ h, w, row })) };
+  if (event.stage === 'vision' && rows >= groups * h * w) {
+    const places = Array.from({ length: groups * h * w }, (_, at) => {
+      const { group, y, x } = calc.place({ t: groups, h, w, row: at });
+      return { at, y, x: x + group * (w + 1) };
+    });
+    return { h, w, groups, places };
   }
   const [th, tw] = [h / merge, w / merge];
-  const first = rows === trace.prompt_tokens ? picture.first : 0;
-  if (rows < first + th * tw) return null;
-  return { h: th, w: tw, first, places: Array.from({ length: th * tw }, (_, i) => ({ y: Math.floor(i / tw), x: i % tw })) };
+  const runs = picture.runs ?? [picture];
+  const starts = Array.from({ length: groups }, (_, g) => (rows === trace.prompt_tokens ? runs[g].first : g * th * tw));
+  if (rows < starts[groups - 1] + th * tw) return null;
+  const places = starts.flatMap((first, g) => Array.from({ length: th * tw }, (_, i) => ({ at: first + i, y: Math.floor(i / tw), x: (i % tw) + g * (tw + 1) })));
+  return { h: th, w: tw, groups, places };
 }
 
 function NormMap({ tensor, trace, event }: { tensor: Tensor; trace: Trace; event: Event }) {
   const { t } = use_page();
   const map = use_places(tensor, trace, event);
   if (!map) return null;
-  const values = bytes_of(tensor.row_norms!.u8).slice(map.first, map.first + map.places.length);
+  const bytes = bytes_of(tensor.row_norms!.u8);
+  const values = map.places.map(({ at }) => bytes[at]);
   const [low, high] = [Math.min(...values), Math.max(...values)];
   return (
     <figure class="norms">
-      <svg class="fig" viewBox={`0 0 ${map.w * 10} ${map.h * 10}`} role="img" aria-label={t('trace_norms')}>
+      <svg class="fig" viewBox={`0 0 ${(map.groups * (map.w + 1) - 1) * 10} ${map.h * 10}`} role="img" aria-label={t('trace_norms')}>
         {map.places.map(({ y, x }, i) => (
           <rect x={x * 10} y={y * 10} width={9.6} height={9.6} class="norm" fill-opacity={(0.08 + (0.92 * (values[i] - low)) / Math.max(1, high - low)).toFixed(2)} />
         ))}
       </svg>
-      <figcaption>{t('trace_norms_text', { h: map.h, w: map.w })}</figcaption>
+      <figcaption>{t('trace_norms_text', { h: map.h, w: map.w })}{map.groups > 1 && t('trace_norms_groups', { n: map.groups })}</figcaption>
     </figure>
   );
 }

@@ -11,8 +11,9 @@ interface Piece {
 
 function pieces_of(trace: Trace): Piece[] {
   const pieces: Piece[] = [];
+  const runs = trace.pictures!.flatMap((picture) => picture.runs ?? [picture]);
   trace.tokens!.forEach(({ text }, i) => {
-    const visual = trace.pictures!.some((picture) => i >= picture.first && i < picture.first + picture.tokens);
+    const visual = runs.some((run) => i >= run.first && i < run.first + run.tokens);
     const last = pieces[pieces.length - 1];
     if (visual && last?.visual) last.count += 1;
     else pieces.push({ text, first: i, count: 1, visual });
