@@ -58,11 +58,11 @@ struct Group {
   }
 };
 
+constexpr float kNoFraction = 12582912.0F;  // 1.5 · 2^23
+constexpr float kMostSquared = 1e15F;       // squares of more need a unit, or may overflow in a sum
+
 /// To the nearest integer, ties to even, for |x| < 2^22: the sum has no place for a fraction.
-float rounded(float x) {
-  constexpr float kNoFraction = 12582912.0F;  // 1.5 · 2^23
-  return (x + kNoFraction) - kNoFraction;
-}
+float rounded(float x) { return (x + kNoFraction) - kNoFraction; }
 
 /// Codes by one scale: the squared error, and the scale that would be best for these codes.
 struct Trial {
@@ -71,7 +71,6 @@ struct Trial {
 
 Trial try_scale(const Group& group, float wanted, const Range& range) {
   const float scale = widen(to_bf16(wanted)), inverse = 1.0F / scale;
-  constexpr float kNoFraction = 12582912.0F;  // as in rounded()
   Lanes error{}, cross{}, square{};
   for (std::int64_t i = 0; i < group.n; i += Group::kLanes) {
     Lanes value;
@@ -96,7 +95,7 @@ Trial try_scale(const Group& group, float wanted, const Range& range) {
 /// Of scales that clip nothing or a little, and the best one for the codes of the best of them, the
 /// one with the least squared error.
 float best_scale(const Group& group, float most, const Range& range) {
-  if (range.high > kRange4.high) return widen(to_bf16(most / range.high));
+  if (range.high > kRange4.high || most > kMostSquared) return widen(to_bf16(most / range.high));
   constexpr float kLevels[] = {7.0F, 7.75F, 8.5F};  // |code| of the greatest magnitude
   Trial best{0, std::numeric_limits<float>::infinity(), 0};
   for (const float level : kLevels) {
@@ -132,21 +131,23 @@ float round_group(const Group& group, const Rounding& rounding, std::byte* to,
   }
   const float step = scale > 0 ? scale : 0, inverse = scale > 0 ? 1.0F / scale : 0;
   std::array<std::uint8_t, kMostGroup> codes;
-  std::array<float, Group::kLanes> error{}, norm{}, greatest{};
+  const float unit = most > kMostSquared ? most : 1.0F, per_unit = 1.0F / unit;
+  std::array<float, Group::kLanes> error{}, norm{}, greatest{};  // the sums in units
   for (std::size_t i = 0; i < static_cast<std::size_t>(group.n); i += error.size()) {
     for (std::size_t l = 0; l < error.size(); ++l) {
       const float value = std::isnan(scale) ? 0.0F : group.values[i + l];
       const float code = std::min(std::max(rounded(value * inverse), range.low), range.high);
       codes[i + l] = static_cast<std::uint8_t>(static_cast<int>(code) + range.middle);
       const float off = std::abs(value - code * step);
-      error[l] += off * off;
-      norm[l] += value * value;
+      error[l] += (off * per_unit) * (off * per_unit);
+      norm[l] += (value * per_unit) * (value * per_unit);
       greatest[l] = std::max(greatest[l], off);
     }
   }
   put_codes(codes, group.n, rounding.code, to);
+  const double square = static_cast<double>(unit) * static_cast<double>(unit);
   for (std::size_t l = 0; l < error.size(); ++l)
-    sums += {static_cast<double>(error[l]), static_cast<double>(norm[l]),
+    sums += {static_cast<double>(error[l]) * square, static_cast<double>(norm[l]) * square,
              static_cast<double>(greatest[l])};
   return scale;
 }

@@ -69,6 +69,23 @@ TEST(Rounding, ErrorsAreSmallAndTrue) {
   }
 }
 
+// Values whose squares no float holds: the error is a number, and the value is not lost.
+TEST(Rounding, TheGreatestValuesHaveAnError) {
+  Matrix m(4, 128);
+  constexpr float kGreat = 3.38e38F;
+  m.values[130] = kGreat;  // row 1
+  for (const int bits : {4, 8}) {
+    const Rounding rounding = *rounding_for(bits, 128);
+    const RoundingError told = round_rows(m.weight, 0, 4, rounding).error;
+    EXPECT_TRUE(std::isfinite(told.error)) << bits;
+    EXPECT_NEAR(told.norm, std::pow(static_cast<double>(kGreat), 2), 1e-5 * told.norm) << bits;
+    EXPECT_LT(told.error, 1e-4 * told.norm) << bits;
+    Threads threads(1);
+    const float back = element(*round_weight(m.weight, rounding, threads), 1, 2);
+    EXPECT_NEAR(back / kGreat, 1.0F, 0.01F) << bits;
+  }
+}
+
 TEST(Rounding, RowsAndThreadsDoNotMatter) {
   const Matrix m(75, 96, 2);
   for (const int bits : {4, 8}) {
