@@ -192,20 +192,15 @@ Command bench_command() {
   add_model(command, options->model);
   command
       .option("--image WxH", options->pictures,
-              "A picture of this size in pixels (repeatable; default: 256x256 and 640x480).")
-      .option("--prompt N", options->prompts, "A prompt of N tokens (repeatable; default: 512).")
-      .option("--answer-after N", options->contexts,
-              "Answer tokens after N tokens (repeatable; default: 512).")
+              "A picture of this size in pixels (default: 256x256 and 640x480).")
+      .option("--prompt N", options->prompts, "A prompt of N tokens (default: 512).")
+      .option("--answer-after N", options->contexts, "Answer tokens after N tokens (default: 512).")
       .option("--answer N", options->answer, "Answer tokens timed together (default: 16).",
               {1, kMostTokens})
       .option("--runs N", options->runs, "Timed runs of each, after one that is not (default: 5).",
-              {1, kMostRuns})
-      .choice("--precision P", options->model.engine.precision, precision_choices(),
-              "As in 'sightline run' (default: bf16).")
-      .choice("--vision-precision P", options->model.engine.vision_precision,
-              {{"stored", VisionPrecision::stored}, {"int8", VisionPrecision::int8}},
-              "As in 'sightline run' (default: stored).");
+              {1, kMostRuns});
   add_machine_options(command, options->model.engine);
+  add_precision_options(command, options->model.engine);
   add_revision(command, options->model);
   command.example("sightline bench demo", "the shipped checkpoint, in seconds")
       .example("sightline bench ./Qwen3.5-2B --image 1920x1080 --prompt 512 --prompt 4096",

@@ -2,6 +2,8 @@
 #include "cli/model_options.hpp"
 
 #include <cstdlib>
+#include <utility>
+#include <vector>
 
 #include "calc/sampling.hpp"
 #include "cli/answer_stream.hpp"
@@ -40,6 +42,15 @@ void add_video_options(Command& command, EngineOptions& options) {
           {{"inner", VideoWrapper::inner}, {"whole", VideoWrapper::whole}},
           "'inner' keeps the template's vision start and end around a video's groups (default), "
           "'whole' replaces them, as transformers up to 5.9.");
+}
+
+/// The values of --precision.
+std::vector<std::pair<std::string, PrecisionMode>> precision_choices() {
+  std::vector<std::pair<std::string, PrecisionMode>> choices;
+  for (const PrecisionMode mode : {PrecisionMode::bf16, PrecisionMode::f32, PrecisionMode::int8,
+                                   PrecisionMode::int4, PrecisionMode::automatic})
+    choices.emplace_back(generate::name_of(mode), mode);
+  return choices;
 }
 
 }  // namespace
@@ -98,16 +109,7 @@ void add_machine_options(Command& command, EngineOptions& options) {
             false);
 }
 
-std::vector<std::pair<std::string, PrecisionMode>> precision_choices() {
-  std::vector<std::pair<std::string, PrecisionMode>> choices;
-  for (const PrecisionMode mode : {PrecisionMode::bf16, PrecisionMode::f32, PrecisionMode::int8,
-                                   PrecisionMode::int4, PrecisionMode::automatic})
-    choices.emplace_back(generate::name_of(mode), mode);
-  return choices;
-}
-
-void add_engine_options(Command& command, EngineOptions& options) {
-  add_machine_options(command, options);
+void add_precision_options(Command& command, EngineOptions& options) {
   command
       .choice("--precision P", options.precision, precision_choices(),
               "'bf16' rounds the key/value cache to bfloat16, and left operands where the "
@@ -116,11 +118,16 @@ void add_engine_options(Command& command, EngineOptions& options) {
               "'auto' multiplies in integers what is stored so ('sightline quantize').")
       .choice("--vision-precision P", options.vision_precision,
               {{"stored", VisionPrecision::stored}, {"int8", VisionPrecision::int8}},
-              "The vision tower's matrices: as stored (default), or rounded to 8 bits.")
-      .option("--prefill-chunk N", options.prefill_chunk,
-              "Prompt tokens computed at once, rounded up to a multiple of 64 (default: 512). "
-              "Alters memory and speed, never the answer.",
-              {1, kLongestContext});
+              "The vision tower's matrices: as stored (default), or rounded to 8 bits.");
+}
+
+void add_engine_options(Command& command, EngineOptions& options) {
+  add_machine_options(command, options);
+  add_precision_options(command, options);
+  command.option("--prefill-chunk N", options.prefill_chunk,
+                 "Prompt tokens computed at once, rounded up to a multiple of 64 (default: 512). "
+                 "Alters memory and speed, never the answer.",
+                 {1, kLongestContext});
 }
 
 void add_context_option(Command& command, EngineOptions& options) {

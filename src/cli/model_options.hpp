@@ -4,8 +4,6 @@
 
 #include <optional>
 #include <string>
-#include <utility>
-#include <vector>
 
 #include "cli/command.hpp"
 #include "sightline/engine.hpp"
@@ -33,9 +31,9 @@ void add_revision(Command& command, ModelOptions& options);
 void add_picture_options(Command& command, EngineOptions& options);
 /// --threads, --isa (default: SIGHTLINE_ISA), --no-mmap.
 void add_machine_options(Command& command, EngineOptions& options);
-/// The values of --precision.
-std::vector<std::pair<std::string, PrecisionMode>> precision_choices();
-/// The same, --precision, --vision-precision and --prefill-chunk.
+/// --precision and --vision-precision.
+void add_precision_options(Command& command, EngineOptions& options);
+/// Both, and --prefill-chunk.
 void add_engine_options(Command& command, EngineOptions& options);
 /// --ctx.
 void add_context_option(Command& command, EngineOptions& options);
