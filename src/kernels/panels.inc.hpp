@@ -273,6 +273,7 @@ inline void mix_tile(const MixPanel& p, std::int64_t row, std::int64_t col, std:
   float* c = p.c + row * p.c_stride + col;
   const bool whole = count == V * Vec::kLanes;
   Vec sums[R][V];
+#pragma GCC unroll 6  // here and below, or the sums pass through memory
   for (int r = 0; r < R; ++r) {
     const float keep = p.row_scale != nullptr ? p.row_scale[row + r] : p.scale;
     for (int v = 0; v < V; ++v) {
@@ -293,6 +294,7 @@ inline void mix_tile(const MixPanel& p, std::int64_t row, std::int64_t col, std:
       for (int v = 0; v < V; ++v) sums[r][v] = Vec::fma(factor, line[v], sums[r][v]);
     }
   }
+#pragma GCC unroll 6
   for (int r = 0; r < R; ++r) {
     for (int v = 0; v < V; ++v) {
       float* target = c + r * p.c_stride + v * Vec::kLanes;
