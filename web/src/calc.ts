@@ -98,6 +98,14 @@ interface Exports {
   sl_run(length: number): number;
 }
 
+const kReal = /^\d{1,9}(\.\d{1,9})?$/;
+
+/** A real number that was typed and is none: the same problem as the module's for integers. */
+function typed_problem(fields: Fields): Problem | undefined {
+  const [input, value] = Object.entries(fields).find(([, text]) => typeof text === 'string' && text !== '' && !kReal.test(text)) ?? [];
+  return input === undefined ? undefined : { code: 'out_of_range', input, found: 0, low: 0, high: 0, message: `${input}: expected a number, found '${value}'`, hint: '' };
+}
+
 /** Bits of a double in hexadecimal: how real numbers travel to the module. */
 export function bits(value: number): string {
   const view = new DataView(new ArrayBuffer(8));
@@ -128,6 +136,8 @@ export class Calc {
     (this.run<{ stamp: string }>('stamp', { first, last, rate: bits(rate) }) as { stamp: string }).stamp;
 
   sample({ native_fps, fps, ...rest }: Fields): Answer<Sampling> {
+    const problem = typed_problem({ native_fps, fps });
+    if (problem) return { problem };
     const real = (value: string | number | undefined) => (value === undefined || value === '' ? undefined : bits(Number(value)));
     return this.run<Sampling>('sample', { ...rest, native_fps: real(native_fps), fps: real(fps) });
   }

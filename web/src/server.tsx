@@ -4,7 +4,7 @@ import { resolve } from 'node:path';
 import type { ComponentType } from 'preact';
 import { renderToString } from 'preact-render-to-string';
 import { Calc } from './calc';
-import { size_steps } from './calculator/explain';
+import { result_rows, size_steps } from './calculator/explain';
 import { Layout } from './components/layout';
 import { kUi as kEn } from './content/all.en';
 import { kUi as kZh } from './content/all.zh';
@@ -17,7 +17,7 @@ import { kQuizTexts } from './pages/labs';
 import { kShortTexts } from './pages/short';
 import type { UiKey } from './content/ui.en';
 
-export { kLangs, kPages, size_steps, slug };
+export { kLangs, kPages, result_rows, size_steps, slug };
 
 const kPolicy = "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; img-src 'self' data: blob:; style-src 'self'; object-src 'none'; base-uri 'none'; form-action 'none'";
 const kTexts: Record<Lang, Ui> = { en: kEn, zh: kZh };

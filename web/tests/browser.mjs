@@ -13,9 +13,9 @@ const kArguments = [
   '--disable-sync',
 ];
 
-/** Opens the site; `open` runs `first` before anything of the page; `complaints` collects every console message, page error and request that left the origin. */
-export async function open_site() {
-  const server = await serve({ base: kBase });
+/** Opens the site, pages in pieces where `pause` (milliseconds) is given; `open` runs `first` before anything of the page; `complaints` collects every console message, page error and request that left the origin. */
+export async function open_site({ pause = 0 } = {}) {
+  const server = await serve({ base: kBase, pause });
   const origin = `http://127.0.0.1:${server.address().port}`;
   const browser = await chromium.launch({ executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium', args: kArguments });
   const complaints = [];

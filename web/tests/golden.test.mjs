@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { load_calc, size_steps } from '../generated/server/server.js';
+import { load_calc, result_rows, size_steps } from '../generated/server/server.js';
 
 const cases = JSON.parse(readFileSync(new URL('../../tests/data/calc/cases.json', import.meta.url)));
 const calc = await load_calc();
@@ -24,6 +24,9 @@ function check_size(input, output, where) {
   assert.deepEqual(rows, output, where);
   assert.equal(details.model, input.model);
   check_reasons(input, answer, where);
+  for (const { key, value, math, source } of result_rows(calc, { rows: answer, fields: input })) {
+    assert.ok(math.endsWith(value) && source, `${where}: ${key}: ${math} is not ${value}`);
+  }
 }
 
 /** The lines that explain a size end in the sides that the engine computed. */

@@ -45,6 +45,53 @@ test('calculator: typing gives the engine’s rows, the address keeps them, the 
   await page.context().close();
 });
 
+test('calculator: the command gives what the page shows, in every mode and for every family', async () => {
+  const page = await site.open('en/calculator/');
+  const kQueries = [
+    '?h=300&w=20&b=64', '?m=qwen3-vl-32b&mode=video&f=5&h=500&w=30', '?m=qwen3.5-2b&mode=video&n=1000&r=29.97&fps=3&h=720&w=1280&cap=true',
+    '?m=gemma-4-e2b&h=480&w=10&b=70', '?m=gemma-4-12b&mode=video&n=100&k=40', '?m=qwen3.5-9b&mode=video-prepared&f=7&h=64&w=96', '?h=&w=77&min=1&max=5000',
+  ];
+  for (const query of kQueries) {
+    await page.goto(page.url().replace(/\?.*|$/, query));
+    await page.waitForFunction(() => document.documentElement.dataset.ready === 'true');
+    const rows = engine(...(await page.locator('.command code').innerText()).split(' ').slice(1));
+    const shown = async (key) => (await page.locator(`[data-row="${key}"] td`).first().innerText()).replaceAll(',', '');
+    for (const [key, value] of Object.entries({ row_tokens: rows.visual_tokens, row_height: rows.resized_height, row_width: rows.resized_width, row_groups: rows.temporal_groups })) {
+      assert.equal(await shown(key), String(value), `${query} ${key}`);
+    }
+    assert.equal(await page.locator('.notice').count(), 0, query);
+  }
+  await page.context().close();
+});
+
+test('wrong input is explained beside its field, and the page lives on', async () => {
+  const page = await site.open('zh/calculator/?mode=video&n=100&vs=gemma-4-31b');
+  const kWrong = [
+    ['r', '29,97', /29\.97/], ['r', '0', /大于 0/], ['fps', 'two', /29\.97/], ['n', '1', /至少要 2 帧/], ['k', '1e2', /整数/], ['h', '1e3', /整数/], ['w', '99999999', /1 到 1,000,000/],
+  ];
+  for (const [name, value, text] of kWrong) {
+    const before = await page.inputValue(`#field-${name}`);
+    await page.fill(`#field-${name}`, value);
+    assert.match(await page.locator(`#problem-${name}`).innerText(), text, `${name}=${value}`);
+    assert.ok((await page.locator(`#field-${name}`).getAttribute('aria-describedby')).includes(`problem-${name}`));
+    await page.fill(`#field-${name}`, before);
+    assert.equal(await page.locator('.hint.wrong').count(), 0, `${name}=${value} taken back`);
+  }
+  await page.goto(page.url().replace(/\?.*/, '?mode=video&f=100000&h=1000000&w=1000000'));
+  await page.waitForFunction(() => document.documentElement.dataset.ready === 'true');
+  assert.match(await page.locator('#problem-h').innerText(), /相乘/);
+  await page.goto(page.url().replace(/\?.*/, '?b=64&vs=gemma-4-31b'));
+  await page.waitForSelector('.notice');
+  assert.match(await page.locator('.notice').innerText(), /^gemma-4-31b: .*70, 140/);
+  for (const [path, name, value] of [['video', 'r', 'abc'], ['video', 'n', '1'], ['compare', 'w', '1e3'], ['positions', 'h', '5000000'], ['positions', 'before', 'x'], ['patches', 'before', '12345']]) {
+    await page.goto(page.url().replace(/[a-z]+\/(\?.*)?$/, `${path}/`));
+    await page.waitForFunction(() => document.documentElement.dataset.ready === 'true');
+    await page.fill(`#field-${name}`, value);
+    assert.ok(await page.locator(`#problem-${name}`).isVisible(), `${path}: ${name}=${value}`);
+  }
+  await page.context().close();
+});
+
 test('calculator: the lines of reasons end in the engine’s sizes', async () => {
   const page = await site.open('en/calculator/?m=qwen3.5-9b&h=1080&w=1920&b=256#calculator');
   const steps = await page.locator('.steps').innerText();

@@ -41,10 +41,16 @@ class JsonOut {
     char digits[24];
     return raw({digits, std::to_chars(digits, digits + sizeof digits, value).ptr});
   }
-  /// Finite doubles up to 2^53.
+  /// A double; above 2^53 the digits of its integer, null where JSON has no such number.
   JsonOut& real(double value) noexcept {
+    constexpr double kExact = 9007199254740992.0, kIntegers = 9e18;
+    if (value >= -kExact && value <= kExact) {
+      separate();
+      return raw(calc::Text().add_python_float(value).view());
+    }
+    if (value >= -kIntegers && value <= kIntegers) return number(static_cast<std::int64_t>(value));
     separate();
-    return raw(calc::Text().add_python_float(value).view());
+    return raw("null");
   }
   JsonOut& boolean(bool value) noexcept {
     separate();

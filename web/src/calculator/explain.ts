@@ -12,6 +12,8 @@ export interface Step {
 }
 
 const n = (value: number) => number_text(value, 4);
+const times = (count: number) => (count > 1 ? `${n(count)}·` : '');
+const kBetween = ',  '; // stands between height and width of one line
 
 /** As Python rounds: a half goes to the even neighbour. */
 export function half_even(value: number): number {
@@ -61,17 +63,16 @@ function qwen_steps(calc: Calc, outcome: Outcome, rows: Rows): Step[] {
   const [hb, wb] = [half_even(h / f) * f, half_even(w / f) * f];
   steps.push({ label: 'step_round', math: `round(${n(h)}/${f})·${f} = ${n(hb)},  round(${n(w)}/${f})·${f} = ${n(wb)}` });
   const area = slices * hb * wb;
-  const product = slices > 1 ? `${n(slices)}·${n(hb)}·${n(wb)}` : `${n(hb)}·${n(wb)}`;
-  const times = frames > 1 ? `${n(frames)}·` : '';
+  const product = `${times(slices)}${n(hb)}·${n(wb)}`;
   if (rows.details.size_rule === 'shrunk to max') {
     const beta = Math.sqrt((frames * h * w) / max);
     steps.push({ label: 'step_too_large', math: `${product} = ${n(area)} > ${n(max)}` });
-    steps.push({ label: 'step_beta', math: `β = √(${times}${n(h)}·${n(w)} / ${n(max)}) = ${n(beta)}` });
+    steps.push({ label: 'step_beta', math: `β = √(${times(frames)}${n(h)}·${n(w)} / ${n(max)}) = ${n(beta)}` });
     steps.push({ label: 'step_floor', math: `H = max(${f}, ⌊${n(h)}/β/${f}⌋·${f}) = ${n(Math.max(f, Math.floor(h / beta / f) * f))},  W = max(${f}, ⌊${n(w)}/β/${f}⌋·${f}) = ${n(Math.max(f, Math.floor(w / beta / f) * f))}` });
   } else if (rows.details.size_rule === 'grown to min') {
     const beta = Math.sqrt(min / (frames * h * w));
     steps.push({ label: 'step_too_small', math: `${product} = ${n(area)} < ${n(min)}` });
-    steps.push({ label: 'step_beta', math: `β = √(${n(min)} / (${times}${n(h)}·${n(w)})) = ${n(beta)}` });
+    steps.push({ label: 'step_beta', math: `β = √(${n(min)} / (${times(frames)}${n(h)}·${n(w)})) = ${n(beta)}` });
     steps.push({ label: 'step_ceil', math: `H = ⌈${n(h)}·β/${f}⌉·${f} = ${n(Math.ceil((h * beta) / f) * f)},  W = ⌈${n(w)}·β/${f}⌉·${f} = ${n(Math.ceil((w * beta) / f) * f)}` });
   } else {
     steps.push({ label: 'step_fits', math: `${n(min)} ≤ ${product} = ${n(area)} ≤ ${n(max)}` });
@@ -118,8 +119,19 @@ function size_source(model: Model, mode: string): ReferenceId {
   return mode === 'image' ? 'qwen-image-size' : 'qwen-video-size';
 }
 
-/** The rows of the calculator in order; `math` is the formula with numbers. */
-export function result_rows(calc: Calc, r: Rows): ResultRow[] {
+/** The formulas of height and width: the last lines of the way to the size, where they end in it. */
+function side_formulas(calc: Calc, outcome: Outcome): [string, string] {
+  const { resized_height, resized_width } = outcome.rows!;
+  const last = size_steps(calc, outcome).filter(({ label }) => ['step_round', 'step_floor', 'step_ceil'].includes(label)).pop();
+  const parts = last?.math.split(kBetween) ?? [];
+  const formula = (name: string, part: string | undefined, side: number) => (part?.endsWith(` = ${n(side)}`) ? part : `${name} = ${n(side)}`);
+  return [formula('H', parts[0], resized_height), formula('W', parts[1], resized_width)];
+}
+
+/** The rows of the calculator in order, of an outcome that has some; `math` is the formula with numbers. */
+export function result_rows(calc: Calc, outcome: Outcome): ResultRow[] {
+  const r = outcome.rows!;
+  const [height, width] = side_formulas(calc, outcome);
   const c = calc.table.constants;
   const model = calc.model(r.details.model)!;
   const qwen = is_qwen(model);
@@ -131,8 +143,8 @@ export function result_rows(calc: Calc, r: Rows): ResultRow[] {
   const frames = r.details.frames;
   const per_token = qwen ? c.merge * c.merge : c.pool * c.pool;
   const rows: ResultRow[] = [
-    { key: 'row_height', value: n(r.resized_height), math: `H = ${n(r.resized_height)}`, source: size },
-    { key: 'row_width', value: n(r.resized_width), math: `W = ${n(r.resized_width)}`, source: size },
+    { key: 'row_height', value: n(r.resized_height), math: height, source: size },
+    { key: 'row_width', value: n(r.resized_width), math: width, source: size },
     { key: 'row_groups', value: n(groups), math: qwen ? `⌈${n(frames)}/${c.temporal}⌉ = ${n(groups)}` : `${n(frames)} = ${n(groups)}`, source: grid },
     { key: 'row_repeated', value: n(r.repeated_frames), math: qwen ? `${n(groups)}·${c.temporal} − ${n(frames)} = ${n(r.repeated_frames)}` : '0', source: grid },
     { key: 'row_grid_rows', value: n(r.grid_rows), math: `${n(r.resized_height)}/${model.patch} = ${n(r.grid_rows)}`, source: grid },
@@ -143,19 +155,22 @@ export function result_rows(calc: Calc, r: Rows): ResultRow[] {
     { key: 'row_shape', value: shape_text(r.llm_shape), math: `[${n(r.visual_tokens)}, ${n(model.language_width)}]`, source: 'config' },
     { key: 'row_scalars', value: n(r.scalars), math: `${n(r.visual_tokens)}·${n(model.language_width)} = ${n(r.scalars)}`, source: 'own-rule' },
   ];
-  return [...rows, ...further_rows(calc, r, model, grid)];
+  return [...rows, ...further_rows(calc, outcome, model, grid)];
 }
 
-function further_rows(calc: Calc, r: Rows, model: Model, grid: ReferenceId): ResultRow[] {
+function further_rows(calc: Calc, outcome: Outcome, model: Model, grid: ReferenceId): ResultRow[] {
+  const r = outcome.rows!;
   const c = calc.table.constants;
   const rows: ResultRow[] = [];
-  const values = is_qwen(model) ? `3·${c.temporal}·${c.unit}²` : `3·${model.patch}²`;
+  const { frames, budget } = r.details;
   if (r.pixel_values_shape) {
-    const shape = r.pixel_values_shape;
-    rows.push({ key: 'row_pixel_values', value: shape_text(shape), math: `${values} = ${n(shape[shape.length - 1])}`, source: grid });
+    const shape = shape_text(r.pixel_values_shape);
+    const slots = model.family === 'gemma4_unified' ? n(budget ?? 0) : `${n(budget ?? 0)}·${c.pool * c.pool}`;
+    const sizes = is_qwen(model) ? `${n(r.processor_units)}, 3·${c.temporal}·${c.unit}²` : `${n(frames)}, ${slots}, 3·${model.patch}²`;
+    rows.push({ key: 'row_pixel_values', value: shape, math: `[${sizes}] = ${shape}`, source: grid });
   }
   const thw = r.image_grid_thw ?? r.video_grid_thw;
-  if (thw) rows.push({ key: 'row_thw', value: shape_text(thw), math: `(t, h, w) = (${thw.map(n).join(', ')})`, source: grid });
+  if (thw) rows.push({ key: 'row_thw', value: shape_text(thw), math: `[${n(thw[0])}, ${n(r.resized_height)}/${c.unit}, ${n(r.resized_width)}/${c.unit}] = ${shape_text(thw)}`, source: grid });
   if (r.padding_slots !== undefined && r.pixel_values_shape) {
     const [pictures, slots] = r.pixel_values_shape;
     rows.push({ key: 'row_padding', value: n(r.padding_slots), math: `${n(pictures)}·${n(slots)} − ${n(r.model_patch_positions)} = ${n(r.padding_slots)}`, source: grid });
@@ -164,13 +179,18 @@ function further_rows(calc: Calc, r: Rows, model: Model, grid: ReferenceId): Res
     rows.push({ key: 'row_per_group', value: n(r.tokens_per_group), math: `${n(r.visual_tokens)}/${n(r.temporal_groups)} = ${n(r.tokens_per_group)}`, source: grid });
   }
   const outer = r.details.prompt_tokens - r.visual_tokens - 2 * r.temporal_groups;
-  rows.push({ key: 'row_prompt', value: n(r.details.prompt_tokens), math: `${n(r.visual_tokens)} + 2·${n(r.temporal_groups)}${outer ? ` + ${outer}` : ''} = ${n(r.details.prompt_tokens)}`, source: 'processor' });
+  rows.push({ key: 'row_prompt', value: n(r.details.prompt_tokens), math: `${n(r.visual_tokens)} + 2·${n(r.temporal_groups)}${outer ? ` + ${outer}` : ''} = ${n(r.details.prompt_tokens)}`, source: is_qwen(model) ? 'processor' : grid });
   if (r.details.position_span !== undefined) {
     rows.push({ key: 'row_span', value: n(r.details.position_span), math: `max(${n(r.grid_rows)}, ${n(r.grid_cols)})/${c.merge} = ${n(r.details.position_span)}`, source: 'rope-index' });
   }
-  rows.push({ key: 'row_per_token', value: number_text(r.details.pixels_per_token, 1), math: '', source: 'own-rule' });
-  if (r.details.budget) {
-    rows.push({ key: 'row_share', value: `${number_text(100 * (r.details.budget_share ?? 0), 1)} %`, math: '', source: 'own-rule' });
+  const given = [outcome.fields.height, outcome.fields.width].map((side) => n(Number(side)));
+  const per_token = number_text(r.details.pixels_per_token, 1);
+  rows.push({ key: 'row_per_token', value: per_token, math: `${times(frames)}${given.join('·')}/${n(r.visual_tokens)} = ${per_token}`, source: 'own-rule' });
+  if (budget) {
+    const share = `${number_text(100 * (r.details.budget_share ?? 0), 1)} %`;
+    const slices = r.details.mode === 'image' ? 1 : r.temporal_groups * c.temporal;
+    const used = is_qwen(model) ? `${times(slices)}${n(r.resized_height)}·${n(r.resized_width)}` : n(r.visual_tokens / r.temporal_groups);
+    rows.push({ key: 'row_share', value: share, math: `${used}/${n(budget)} = ${share}`, source: 'own-rule' });
   }
   return rows;
 }

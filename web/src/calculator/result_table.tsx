@@ -1,5 +1,6 @@
 // The rows of a calculation, beside those of a second model where one is chosen, and the way to the size.
 import { is_qwen } from '../calc';
+import { Name } from '../components/inline';
 import { kReferences, title_of } from '../content/references';
 import type { UiKey } from '../content/ui.en';
 import { use_page } from '../page_context';
@@ -44,13 +45,13 @@ function Notes({ outcome }: { outcome: Outcome }) {
 
 export function ResultTable({ outcome, other }: { outcome: Outcome; other?: Outcome }) {
   const { t, to, calc, lang } = use_page();
-  const rows = result_rows(calc, outcome.rows!);
-  const second = other?.rows && new Map(result_rows(calc, other.rows).map((row) => [row.key, row.value]));
+  const rows = result_rows(calc, outcome);
+  const second = other?.rows && new Map(result_rows(calc, other).map((row) => [row.key, row.value]));
   const name = outcome.rows!.details.model;
   return (
     <>
       <div class="scroll" role="region" aria-label={t('result')} tabIndex={0}>
-        <table class="rows" id="result">
+        <table class={second ? 'rows both' : 'rows'} id="result">
           <caption>{t('result')}: {name}</caption>
           <thead>
             <tr>
@@ -68,7 +69,7 @@ export function ResultTable({ outcome, other }: { outcome: Outcome; other?: Outc
                 <td class="number">{row.value}</td>
                 {second && <td class="number">{second.get(row.key) ?? '–'}</td>}
                 <td class="math">{row.math}</td>
-                <td><a href={to('references', `ref-${row.source}`)}>{title_of(kReferences[row.source], lang)}</a></td>
+                <td><a href={to('references', `ref-${row.source}`)}><Name text={title_of(kReferences[row.source], lang)} /></a></td>
               </tr>
             ))}
           </tbody>

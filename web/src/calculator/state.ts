@@ -24,6 +24,7 @@ const known_value = (calc: Calc, name: FieldName, value: string): boolean => {
   if (name === 'm' || name === 'vs') return calc.model(value) !== undefined;
   if (name === 'mode') return (kModes as readonly string[]).includes(value);
   if (name === 'cap') return value === 'true';
+  if (value === '') return true;
   return (kRates.includes(name) ? /^\d{1,9}(\.\d{1,9})?$/ : /^\d{1,13}$/).test(value);
 };
 
@@ -78,8 +79,9 @@ export function ask(calc: Calc, state: State, model_id = state.m): Outcome {
   const value = (name: FieldName) => (shown.has(name) ? own[name] : '');
   const model = calc.model(model_id);
   const qwen = model === undefined || is_qwen(model);
+  const { default_side } = calc.table.constants;
   const fields: Fields = {
-    model: model_id, mode: own.mode, height: own.h, width: own.w, frames: value('f'),
+    model: model_id, mode: own.mode, height: own.h || default_side, width: own.w || default_side, frames: value('f'),
     [qwen ? 'budget_tokens' : 'soft_token_budget']: value('b'), min_pixels: value('min'), max_pixels: value('max'),
     cap_pixels_per_frame: value('cap'),
   };
@@ -93,8 +95,12 @@ export function ask(calc: Calc, state: State, model_id = state.m): Outcome {
     fields.frames = sampling.count;
   }
   const answer = calc.calc(fields);
+  if (sampling && answer.problem?.input === 'frames') answer.problem.input = 'total_frames'; // the frames follow from the clip
   return good(answer) ? { rows: answer, sampling, fields } : { problem: answer.problem, sampling, fields };
 }
+
+/** A value as a shell passes it on; digits stay as they are. */
+const shell_word = (value: string) => (/^[\w.,-]+$/.test(value) ? value : `'${value.replaceAll("'", "'\\''")}'`);
 
 /** The same question to the command line. */
 export function command_of(calc: Calc, state: State): string {
@@ -105,12 +111,12 @@ export function command_of(calc: Calc, state: State): string {
   ];
   let text = `sightline calc --model ${state.m}`;
   if (state.mode !== 'image') text += ` --mode ${state.mode}`;
-  text += ` --height ${state.h} --width ${state.w}`;
+  for (const [name, option] of [['h', '--height'], ['w', '--width']] as const) if (state[name] !== '') text += ` ${option} ${shell_word(state[name])}`;
   const sampled = shown.has('n') && state.n !== '';
   for (const [name, option] of options) {
     if (!shown.has(name) || state[name] === '' || (name === 'f' && sampled)) continue;
     if (!sampled && ['r', 'fps', 'k'].includes(name)) continue;
-    text += ` ${option} ${state[name]}`;
+    text += ` ${option} ${shell_word(state[name])}`;
   }
   return shown.has('cap') && state.cap ? `${text} --cap-pixels-per-frame` : text;
 }

@@ -5,6 +5,9 @@ import type { PageId } from '../lang';
 
 const kMark = /`([^`]+)`|\*\*([^*]+)\*\*|\[([^\]]+)\]\(([^)]+)\)/g;
 
+/** A long name of code, which may be broken after its underscores. */
+export const Name = ({ text }: { text: string }) => <>{text.split(/(?<=[_.])/).map((part) => <>{part}<wbr /></>)}</>;
+
 export function Inline({ text }: { text: string }) {
   const { to } = use_page();
   const target = (address: string) => {

@@ -61,6 +61,11 @@ export const kReferences = {
   'own-patches': own('Order of patches', '图块的次序', 'src/calc/patch_order.hpp'),
 } satisfies Record<string, Reference>;
 
+const kWordsZh: Record<string, string> = { 'not recorded': '未记录', 'this build': '本次构建', several: '多处' };
+
+/** Repository or revision of a reference in a language; names stay as they are. */
+export const word_of = (text: string, lang: Lang) => (lang === 'zh' && kWordsZh[text]) || text;
+
 /** Title of a reference in a language. */
 export const title_of = (entry: Reference, lang: Lang) => (lang === 'zh' && entry.zh ? entry.zh : entry.title);
 

@@ -2,20 +2,12 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { is_qwen, type Problem } from '../calc';
 import { Field, Hint, Select } from '../calculator/fields';
+import { field_of, problem_text } from '../calculator/problem_text';
 import { ResultTable } from '../calculator/result_table';
-import { ask, command_of, fields_shown, from_query, kDefaults, kFieldOf, kModes, to_query, type FieldName, type State } from '../calculator/state';
+import { ask, command_of, fields_shown, from_query, kDefaults, kModes, to_query, type FieldName, type State } from '../calculator/state';
 import { CopyButton } from '../components/copy_button';
 import { number_text } from '../lang';
-import { use_page, type PageTools } from '../page_context';
-import type { UiKey } from '../content/ui.en';
-
-function problem_text({ t, calc }: PageTools, problem: Problem): string {
-  const { models, constants } = calc.table;
-  const list = problem.code === 'bad_budget' ? constants.soft_token_budgets.join(', ') : models.map((model) => model.id).join(', ');
-  const digits = problem.code === 'out_of_range' && problem.high === 0;
-  const key: UiKey = digits ? 'problem_not_a_number' : (`problem_${problem.code}` as UiKey);
-  return t(key, { list, low: problem.low, high: problem.high, found: number_text(problem.found, 1) });
-}
+import { use_page } from '../page_context';
 
 function Inputs({ state, set, problem }: { state: State; set: (change: Partial<State>) => void; problem?: Problem }) {
   const page = use_page();
@@ -24,9 +16,12 @@ function Inputs({ state, set, problem }: { state: State; set: (change: Partial<S
   const shown = fields_shown(calc, state);
   const model = calc.model(state.m);
   const qwen = model === undefined || is_qwen(model);
-  const at = problem && (kFieldOf[problem.input] ?? 'h');
+  const at = problem && field_of(problem, ['h', ...shown]);
   const video = state.mode === 'video';
   const hints: Partial<Record<FieldName, string>> = {
+    h: state.h === '' ? t('hint_default', { value: c.default_side }) : undefined,
+    w: state.w === '' ? t('hint_default', { value: c.default_side }) : undefined,
+    f: state.n !== '' && video ? t('hint_frames_chosen') : state.f === '' ? t('hint_default', { value: c.default_frames }) : undefined,
     b: qwen ? t('hint_budget_qwen', { pixels: c.token_pixels }) : t('hint_budget_gemma', { list: c.soft_token_budgets.join(', ') }),
     min: t('hint_default', { value: video ? c.video_min_pixels : c.image_min_pixels }),
     max: t('hint_default', { value: video ? c.video_max_pixels : c.image_max_pixels }),
@@ -133,6 +128,7 @@ export function Calculator() {
         {refused.length > 0 && <p class="notice" role="status">{t('notice_refused', { list: refused.join(', ') })}</p>}
         <p class="spoken" aria-live="polite">{spoken}</p>
         {outcome.problem && <p class="notice problem">{problem_text(page, outcome.problem)}</p>}
+        {other?.problem && <p class="notice problem">{state.vs}: {problem_text(page, other.problem)}</p>}
         {outcome.rows && <ResultTable outcome={outcome} other={other} />}
         <h3>{t('result_command')}</h3>
         <p class="command">

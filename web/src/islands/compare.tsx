@@ -2,21 +2,23 @@
 import { useState } from 'preact/hooks';
 import { Field } from '../calculator/fields';
 import { result_rows } from '../calculator/explain';
-import { ask, kDefaults, kFieldOf } from '../calculator/state';
+import { field_of, problem_text } from '../calculator/problem_text';
+import { ask, kDefaults } from '../calculator/state';
 import { use_page } from '../page_context';
 
 const kRoutes = ['qwen3.5-9b', 'qwen3-vl-8b', 'gemma-4-31b', 'gemma-4-12b'];
 
 export function Compare() {
-  const { t, calc } = use_page();
+  const page = use_page();
+  const { t, calc } = page;
   const [sides, set_sides] = useState({ h: '1080', w: '1920' });
   const outcomes = kRoutes.map((id) => ask(calc, { ...kDefaults, ...sides, m: id }));
-  const columns = outcomes.map(({ rows }) => new Map(rows ? result_rows(calc, rows).map((row) => [row.key, row.value]) : []));
+  const columns = outcomes.map((outcome) => new Map(outcome.rows ? result_rows(calc, outcome).map((row) => [row.key, row.value]) : []));
   const keys = [...new Set(columns.flatMap((column) => [...column.keys()]))];
   const field = (name: 'h' | 'w') => {
-    const problem = outcomes.find((outcome) => outcome.problem && kFieldOf[outcome.problem.input] === name)?.problem;
+    const problem = outcomes.map((outcome) => outcome.problem).find((found) => found && field_of(found, ['h', 'w']) === name);
     return <Field name={name} value={sides[name]} set={(value) => set_sides({ ...sides, [name]: value })}
-      problem={problem && (problem.high > 0 ? t('problem_out_of_range', { low: problem.low, high: problem.high }) : t('problem_not_a_number'))} />;
+      problem={problem && problem_text(page, problem)} />;
   };
   return (
     <section class="lab" aria-label={t('title_compare')}>

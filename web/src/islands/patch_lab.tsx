@@ -2,11 +2,13 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { Rows } from '../calc';
 import { Field } from '../calculator/fields';
+import { problem_text } from '../calculator/problem_text';
 import { canvas_size, draw_lab, draw_sample, kSample, scaled_copy } from '../patches/drawing';
 import { order_place, patch_facts, type Order } from '../patches/order';
 import { use_page } from '../page_context';
 
 const kModel = 'qwen3.5-2b';
+const kMostBefore = 9999;
 const kBefore = 4; // text tokens before the picture, as the demo template has
 
 interface Picture {
@@ -121,7 +123,8 @@ function Steps({ rows, order, step, set }: { rows: Rows; order: Order; step: num
 }
 
 export function PatchLab() {
-  const { t, calc } = use_page();
+  const page = use_page();
+  const { t, calc } = page;
   const [picture, set_picture] = useState(() => sample(''));
   const [at, set_at] = useState({ y: 0, x: 0 });
   const [order, set_order] = useState<Order>('blocks');
@@ -130,7 +133,8 @@ export function PatchLab() {
   const [problem, set_problem] = useState('');
   const answer = calc.calc({ model: kModel, height: picture.height, width: picture.width });
   const rows = answer.problem ? undefined : answer;
-  const text = /^\d{1,4}$/.test(before) ? Number(before) : kBefore;
+  const good = /^\d{1,4}$/.test(before);
+  const text = good ? Number(before) : kBefore;
   const restart = () => {
     set_at({ y: 0, x: 0 });
     set_step(0);
@@ -148,10 +152,10 @@ export function PatchLab() {
     <section class="lab" aria-label={t('title_patches')} data-picture={`${picture.height} ${picture.width}`}>
       <div class="two">
         <Chooser take={take} />
-        <Field name="before" value={before} set={set_before} />
+        <Field name="before" value={before} set={set_before} problem={good ? undefined : t('problem_out_of_range', { low: 0, high: kMostBefore })} />
       </div>
       <p class="actions"><button type="button" onClick={() => { set_picture(sample('')); restart(); }}>{t('lab_sample')}</button></p>
-      {(problem || answer.problem) && <p class="notice problem" role="alert">{problem || t('problem_aspect_ratio', { found: (answer.problem!.found).toFixed(1), high: answer.problem!.high })}</p>}
+      {(problem || answer.problem) && <p class="notice problem" role="alert">{problem || problem_text(page, answer.problem!)}</p>}
       {rows && (
         <>
           <p id="patch-size">{t('lab_size', { h: picture.height, w: picture.width, H: rows.resized_height, W: rows.resized_width, rows: rows.grid_rows, cols: rows.grid_cols, tokens: rows.visual_tokens })}</p>

@@ -1,6 +1,7 @@
 // Positions of a prompt with one picture: three lanes over the tokens, the points in space, the axes of the frequencies.
 import { useState } from 'preact/hooks';
 import { Field } from '../calculator/fields';
+import { field_of, problem_text } from '../calculator/problem_text';
 import { Space } from '../positions/space';
 import { use_page } from '../page_context';
 
@@ -54,13 +55,14 @@ function Table({ tokens }: { tokens: Kind[] }) {
 }
 
 export function Positions() {
-  const { t, calc } = use_page();
+  const page = use_page();
+  const { t, calc } = page;
   const [given, set_given] = useState({ before: '4', h: '64', w: '64', after: '12' });
   const value = (name: keyof typeof given, fallback: number) => (kNumber.test(given[name]) ? Number(given[name]) : fallback);
   const before = value('before', 0), after = value('after', 0);
   const answer = calc.calc({ model: kModel, height: value('h', 64), width: value('w', 64) });
   const field = (name: keyof typeof given) => <Field name={name} value={given[name]} set={(text) => set_given({ ...given, [name]: text })}
-    problem={kNumber.test(given[name]) ? undefined : t('problem_not_a_number')} />;
+    problem={!kNumber.test(given[name]) ? t('problem_not_a_number') : answer.problem && field_of(answer.problem, ['h', 'w']) === name ? problem_text(page, answer.problem) : undefined} />;
   const rows = answer.problem ? undefined : answer;
   const segments = rows ? [before, `1x${rows.grid_rows}x${rows.grid_cols}`, after].filter((part) => part !== 0).join(' ') : '';
   const whole = calc.positions({ segments, count: kMost });
@@ -68,10 +70,9 @@ export function Positions() {
   return (
     <section class="lab" aria-label={t('title_positions')}>
       <div class="four">{field('before')}{field('h')}{field('w')}{field('after')}</div>
-      {answer.problem && <p class="notice problem">{t('problem_aspect_ratio', { found: answer.problem.found.toFixed(1), high: answer.problem.high })}</p>}
       {rows && (
         <>
-          <p id="pos-summary" aria-live="polite">{t('pos_summary', { tokens: rows.visual_tokens, rows: rows.grid_rows / 2, cols: rows.grid_cols / 2, start: before, next: before + rows.details.position_span!, length: whole.length, answer: whole.next_position, delta: whole.delta })}</p>
+          <p id="pos-summary" aria-live="polite">{t('pos_summary', { tokens: rows.visual_tokens, rows: rows.grid_rows / calc.table.constants.merge, cols: rows.grid_cols / calc.table.constants.merge, start: before, next: before + rows.details.position_span!, length: whole.length, answer: whole.next_position, delta: whole.delta })}</p>
           {whole.length > kMost && <p class="small">{t('pos_cut', { n: kMost })}</p>}
           <div class="drawing" role="region" aria-label={t('pos_lanes')} tabIndex={0}><Lanes tokens={tokens} highest={whole.next_position} /></div>
           <h2>{t('pos_space')}</h2>

@@ -2,10 +2,12 @@
 import { useState } from 'preact/hooks';
 import type { Rows, Sampling } from '../calc';
 import { Field } from '../calculator/fields';
-import { ask, kDefaults, kFieldOf, type State } from '../calculator/state';
+import { field_of, problem_text } from '../calculator/problem_text';
+import { ask, kDefaults, type State } from '../calculator/state';
 import { number_text } from '../lang';
 import { use_page } from '../page_context';
 
+const kFields = ['n', 'r', 'fps', 'k', 'h', 'w'] as const;
 const kShown = 40; // groups that are listed
 const kWidth = 760;
 const kDots = 800; // frames that are drawn; of more, every second, third, ...
@@ -54,19 +56,19 @@ function Groups({ sampling, rows }: { sampling: Sampling; rows: Rows }) {
 }
 
 export function VideoLab() {
-  const { t, calc } = use_page();
+  const page = use_page();
+  const { t, calc } = page;
   const [state, set_state] = useState<State>({ ...kDefaults, mode: 'video', n: '291', r: '30', fps: '2', h: '720', w: '1280' });
   const { rows, sampling, problem } = ask(calc, state);
-  const at = problem && kFieldOf[problem.input];
-  const field = (name: 'n' | 'r' | 'fps' | 'k' | 'h' | 'w') => (
+  const at = problem && field_of(problem, kFields);
+  const field = (name: (typeof kFields)[number]) => (
     <Field name={name} value={state[name]} set={(value) => set_state({ ...state, [name]: value })}
-      problem={at === name && problem ? t(`problem_${problem.code}` as 'problem_out_of_range', { low: problem.low, high: problem.high, found: problem.found, list: '' }) : undefined} />
+      problem={at === name && problem ? problem_text(page, problem) : undefined} />
   );
   const longest = rows && sampling ? sampling.timestamps[sampling.timestamps.length - 1] : '';
   return (
     <section class="lab" aria-label={t('title_video')}>
-      <div class="four">{field('n')}{field('r')}{field('fps')}{field('k')}{field('h')}{field('w')}</div>
-      {problem && at === undefined && <p class="notice problem">{problem.message}</p>}
+      <div class="four">{kFields.map(field)}</div>
       {rows && sampling && (
         <>
           <p id="video-summary" aria-live="polite">{t('video_summary', { count: sampling.count, total: Number(state.n), groups: sampling.groups, repeated: rows.repeated_frames, H: rows.resized_height, W: rows.resized_width, tokens: rows.visual_tokens, last: longest })}</p>

@@ -1,9 +1,9 @@
 // The short pages: home, the two primers, sources, about.
 import { Article, Badge, H2, Lead, P, Plain, use_article, type Evidence } from '../components/prose';
-import { Inline } from '../components/inline';
+import { Inline, Name } from '../components/inline';
 import { AxesFigure, LadderFigure, RoutesFigure } from '../figures/overview';
 import { FlowFigure, GroupingFigure, InsertionFigure } from '../figures/path';
-import { kReferences, title_of, type Reference } from '../content/references';
+import { kReferences, title_of, word_of, type Reference } from '../content/references';
 import { kShortEn, type ShortKey } from '../content/short.en';
 import { kShortZh } from '../content/short.zh';
 import type { UiKey } from '../content/ui.en';
@@ -102,15 +102,15 @@ export const ReferencesPage = short_page(() => {
       <h1>{t('title_references')}</h1>
       <Lead k="references_lead" />
       <div class="scroll" role="region" aria-label={t('title_references')} tabIndex={0}>
-        <table class="names">
+        <table class="names sources">
           <thead><tr>{head.map((key) => <th scope="col">{text(key)}</th>)}</tr></thead>
           <tbody>
             {Object.entries(kReferences).map(([id, entry]: [string, Reference]) => (
               <tr id={`ref-${id}`}>
                 <th scope="row"><code>{id}</code></th>
-                <td>{title_of(entry, lang)}</td>
-                <td>{entry.repository}: <code>{entry.path}{entry.lines && `:${entry.lines}`}</code></td>
-                <td>{entry.revision}</td>
+                <td><Name text={title_of(entry, lang)} /></td>
+                <td>{word_of(entry.repository, lang)}: <code>{entry.path}{entry.lines && `:${entry.lines}`}</code></td>
+                <td>{word_of(entry.revision, lang)}</td>
                 <td class="number">{entry.checked}</td>
               </tr>
             ))}
