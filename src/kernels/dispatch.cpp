@@ -19,6 +19,8 @@ std::vector<Set> sets() {
   std::vector<Set> list;
 #if defined(__x86_64__)
   const CpuFeatures& cpu = cpu_features();
+  list.push_back({&kAvx512, cpu.avx512f && cpu.avx512bw && cpu.avx512dq && cpu.avx512vl &&
+                                cpu.avx2 && cpu.fma && cpu.f16c});
   list.push_back({&kAvx2, cpu.avx2 && cpu.fma && cpu.f16c});
 #endif
   list.push_back({&kReference, true});

@@ -2,8 +2,11 @@
 // activations with the integer form of packed weights. All sums of a step are exact, so every set
 // and every register tile gives the same bits.
 //
-// A set reads a chunk of kIntegerChunk codes as two Ints, in whatever order of its columns is cheap
-// (the order may differ between kinds of codes); rounded activations are stored in that order.
+// A set reads a chunk of kIntegerChunk codes as one Ints or more, in whatever order of its columns
+// is cheap (the order may differ between kinds of codes); rounded activations are stored in that
+// order.
+
+constexpr std::int64_t kChunkInts = kIntegerChunk / Ints::kLanes;
 
 /// A kind of codes, known to the compiler: its zero point is the middle, or is stored.
 template <PackedCode C, bool Stored>
@@ -47,10 +50,9 @@ inline Ratio ratio_at(const PackedWeight& w, std::int64_t index) {
 
 /// The integers of a chunk.
 template <class Kind>
-inline void integer_chunk(const std::byte* codes, const Ratio& r, Ints (&out)[2]) {
+inline void integer_chunk(const std::byte* codes, const Ratio& r, Ints (&out)[kChunkInts]) {
   Ints::load_codes<Kind>(codes, r.zero, out);
-  out[0] = Ints::scaled(out[0], r.ratio);
-  out[1] = Ints::scaled(out[1], r.ratio);
+  for (Ints& part : out) part = Ints::scaled(part, r.ratio);
 }
 
 /// What a register tile works on.
@@ -85,12 +87,13 @@ inline void finish_step(const DotIntegers& p, const IntegerTile& t, const Ints (
 template <int R, int O, class Kind>
 inline void add_chunk(const std::int16_t* x, std::int64_t x_stride, const std::byte* codes,
                       const Ratio& ratio, int o, Ints (&sums)[R][O]) {
-  Ints integers[2];
+  Ints integers[kChunkInts];
   integer_chunk<Kind>(codes, ratio, integers);
   for (int r = 0; r < R; ++r) {
     const std::int16_t* row = x + r * x_stride;
-    sums[r][o] = Ints::add_products(Ints::load(row), integers[0], sums[r][o]);
-    sums[r][o] = Ints::add_products(Ints::load(row + Ints::kLanes), integers[1], sums[r][o]);
+    for (std::int64_t i = 0; i < kChunkInts; ++i) {
+      sums[r][o] = Ints::add_products(Ints::load(row + i * Ints::kLanes), integers[i], sums[r][o]);
+    }
   }
 }
 
@@ -156,9 +159,9 @@ inline void unpack_integers(const PackedWeight& w, std::int64_t out, std::int64_
   constexpr std::int64_t kApart = kTileOuts * Ints::kLanes;
   const std::byte* row = w.row(out);
   const std::int64_t end = first + depth;
-  for (std::int64_t k = first; k < end; k += kIntegerChunk, to += 2 * kApart) {
+  for (std::int64_t k = first; k < end; k += kIntegerChunk, to += kChunkInts * kApart) {
     const Ratio ratio = ratio_at<Kind>(w, w.group_of(out, k));
-    Ints integers[2];
+    Ints integers[kChunkInts];
     if (k + kIntegerChunk <= end) {
       integer_chunk<Kind>(code_at<Kind::kCode>(row, k), ratio, integers);
     } else {
@@ -167,8 +170,7 @@ inline void unpack_integers(const PackedWeight& w, std::int64_t out, std::int64_
                        static_cast<std::size_t>(packed_row_bytes(Kind::kCode, end - k)));
       integer_chunk<Kind>(rest, ratio, integers);
     }
-    integers[0].store(to);
-    integers[1].store(to + kApart);
+    for (std::int64_t i = 0; i < kChunkInts; ++i) integers[i].store(to + i * kApart);
   }
 }
 

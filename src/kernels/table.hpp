@@ -197,7 +197,8 @@ struct Kernels {
 
 extern const Kernels kReference;  // reference.cpp
 #if defined(__x86_64__)
-extern const Kernels kAvx2;  // x86_avx2.cpp
+extern const Kernels kAvx2;    // x86_avx2.cpp
+extern const Kernels kAvx512;  // x86_avx512.cpp
 #endif
 
 }  // namespace sightline::kernels

@@ -1,0 +1,246 @@
+// The AVX-512 set: sixteen float lanes. Tests compile this file a second time with a twin of these
+// instructions in plain C++ (SIGHTLINE_AVX512_TWIN names its header), so that any machine tests it.
+#if defined(__x86_64__)
+
+#include <immintrin.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "kernels/table.hpp"
+#include "kernels/target.hpp"
+
+#if defined(SIGHTLINE_AVX512_TWIN)
+SIGHTLINE_TARGET_BEGIN("avx2,fma,f16c")
+#else
+SIGHTLINE_TARGET_BEGIN("avx2,fma,f16c,avx512f,avx512bw,avx512dq,avx512vl")
+#endif
+
+namespace sightline::kernels {
+namespace {
+
+#define SIGHTLINE_INLINE [[gnu::always_inline]] static inline
+
+#if defined(SIGHTLINE_AVX512_TWIN)
+#include SIGHTLINE_AVX512_TWIN
+#endif
+
+/// Sixteen floats. Loads and stores need no alignment.
+struct Vec {
+  static constexpr std::int64_t kLanes = 16;
+  static constexpr float kFloat8Unit = 256;  // 2^(15 - 7), see load_codes
+  __m512 v;
+
+  SIGHTLINE_INLINE Vec zero() { return {_mm512_setzero_ps()}; }
+  SIGHTLINE_INLINE Vec all(float x) { return {_mm512_set1_ps(x)}; }
+  SIGHTLINE_INLINE Vec load(const float* p) { return {_mm512_loadu_ps(p)}; }
+  SIGHTLINE_INLINE Vec add(Vec a, Vec b) { return {_mm512_add_ps(a.v, b.v)}; }
+  SIGHTLINE_INLINE Vec div(Vec a, Vec b) { return {_mm512_div_ps(a.v, b.v)}; }
+  SIGHTLINE_INLINE Vec mul(Vec a, Vec b) { return {_mm512_mul_ps(a.v, b.v)}; }
+  SIGHTLINE_INLINE Vec sub(Vec a, Vec b) { return {_mm512_sub_ps(a.v, b.v)}; }
+  SIGHTLINE_INLINE Vec fma(Vec a, Vec b, Vec c) { return {_mm512_fmadd_ps(a.v, b.v, c.v)}; }
+
+  // A NaN in x stays: these instructions return their second operand then.
+  SIGHTLINE_INLINE Vec at_least(Vec x, Vec low) { return {_mm512_max_ps(low.v, x.v)}; }
+  SIGHTLINE_INLINE Vec at_most(Vec x, Vec high) { return {_mm512_min_ps(high.v, x.v)}; }
+  SIGHTLINE_INLINE Vec absolute(Vec x) { return masked(x, 0x7fffffff); }
+  /// By the sign bit of x.
+  SIGHTLINE_INLINE Vec if_negative(Vec x, Vec yes, Vec no) {
+    const __mmask16 negative =
+        _mm512_cmplt_epi32_mask(_mm512_castps_si512(x.v), _mm512_setzero_si512());
+    return {_mm512_mask_blend_ps(negative, no.v, yes.v)};
+  }
+  /// x with the lower 12 bits of its significand cleared: its square is exact.
+  SIGHTLINE_INLINE Vec upper_half(Vec x) { return masked(x, -4096); }
+  SIGHTLINE_INLINE Vec masked(Vec x, std::int32_t bits) {
+    return {
+        _mm512_castsi512_ps(_mm512_and_si512(_mm512_castps_si512(x.v), _mm512_set1_epi32(bits)))};
+  }
+  /// f 2^n for integers n in [-151, 129], in two factors: each is a normal number, and the result
+  /// is rounded once.
+  SIGHTLINE_INLINE Vec times_power(Vec f, Vec n) {
+    const __m512i exponent = _mm512_cvtps_epi32(n.v);
+    const __m512i half = _mm512_srai_epi32(exponent, 1);
+    return mul(mul(f, power(half)), power(_mm512_sub_epi32(exponent, half)));
+  }
+  SIGHTLINE_INLINE Vec power(__m512i exponent) {
+    return {_mm512_castsi512_ps(
+        _mm512_slli_epi32(_mm512_add_epi32(exponent, _mm512_set1_epi32(127)), 23))};
+  }
+
+  /// The first `count` lanes (1 to 16).
+  SIGHTLINE_INLINE __mmask16 first(std::int64_t count) {
+    return static_cast<__mmask16>(0xffffU >> static_cast<unsigned>(kLanes - count));
+  }
+  /// The other lanes are zero and not read.
+  SIGHTLINE_INLINE Vec load_first(const float* p, std::int64_t count) {
+    return {_mm512_maskz_loadu_ps(first(count), p)};
+  }
+  [[gnu::always_inline]] inline void store(float* p) const { _mm512_storeu_ps(p, v); }
+  [[gnu::always_inline]] inline void store_first(float* p, std::int64_t count) const {
+    _mm512_mask_storeu_ps(p, first(count), v);
+  }
+
+  /// Sixteen stored values, widened exactly.
+  template <DType D>
+  SIGHTLINE_INLINE Vec load_stored(const std::byte* p) {
+    if constexpr (D == DType::f32) {
+      return {_mm512_loadu_ps(reinterpret_cast<const float*>(p))};
+    } else {
+      const __m256i bits = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p));
+      if constexpr (D == DType::f16) return {halves(bits)};
+      return {_mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(bits), 16))};
+    }
+  }
+  SIGHTLINE_INLINE __m512 halves(__m256i bits) {
+    const __m256 low = _mm256_cvtph_ps(_mm256_castsi256_si128(bits));
+    const __m256 high = _mm256_cvtph_ps(_mm256_extracti128_si256(bits, 1));
+    return joined(low, high);
+  }
+  SIGHTLINE_INLINE __m512 joined(__m256 low, __m256 high) {
+    return _mm512_insertf32x8(_mm512_castps256_ps512(low), high, 1);
+  }
+
+  /// Sixteen codes of a packed row, as floats. `f8_e4m3` comes divided by kFloat8Unit.
+  template <PackedCode C>
+  SIGHTLINE_INLINE Vec load_codes(const std::byte* p) {
+    if constexpr (C == PackedCode::u4) {
+      return {_mm512_cvtepi32_ps(_mm512_cvtepu8_epi32(half_bytes(p)))};
+    } else {
+      const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
+      if constexpr (C == PackedCode::u8) return {_mm512_cvtepi32_ps(_mm512_cvtepu8_epi32(bytes))};
+      if constexpr (C == PackedCode::i8) return {_mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(bytes))};
+      // Exponent and fraction, moved, are those of a half-precision number of the other bias.
+      const __m256i moved = _mm256_slli_epi16(_mm256_cvtepi8_epi16(bytes), 7);
+      const __m256i magnitude = _mm256_set1_epi16(0x3f80);
+      const __m256i nan = _mm256_cmpeq_epi16(_mm256_and_si256(moved, magnitude), magnitude);
+      const __m256i half = _mm256_and_si256(moved, _mm256_set1_epi16(static_cast<short>(0xbfff)));
+      return {halves(_mm256_or_si256(half, nan))};
+    }
+  }
+  /// Sixteen half bytes, each in a byte: element i is the i-th of the little-endian words.
+  SIGHTLINE_INLINE __m128i half_bytes(const std::byte* p) {
+    const __m128i both = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(p));
+    const __m128i low = _mm_set1_epi8(15);
+    return _mm_unpacklo_epi8(_mm_and_si128(both, low), _mm_and_si128(_mm_srli_epi16(both, 4), low));
+  }
+  /// Widened by the F16C instruction: no branch on the kind of number.
+  SIGHTLINE_INLINE float half(std::uint16_t bits) {
+    return _mm_cvtss_f32(_mm_cvtph_ps(_mm_cvtsi32_si128(bits)));
+  }
+
+  /// Lanes i and i + 8 added.
+  SIGHTLINE_INLINE __m256 folded(Vec a) {
+    return _mm256_add_ps(_mm512_castps512_ps256(a.v), _mm512_extractf32x8_ps(a.v, 1));
+  }
+  /// c[i] (+)= the sum of the lanes of the i-th vector, for i < count <= 4: lanes l and l + 8
+  /// first, then ((l0 + l1) + (l2 + l3)) + ((l4 + l5) + (l6 + l7)).
+  SIGHTLINE_INLINE void reduce4(Vec a, Vec b, Vec c, Vec d, float* out, int count,
+                                bool accumulate) {
+    const __m256 pairs =
+        _mm256_hadd_ps(_mm256_hadd_ps(folded(a), folded(b)), _mm256_hadd_ps(folded(c), folded(d)));
+    __m128 sums = _mm_add_ps(_mm256_castps256_ps128(pairs), _mm256_extractf128_ps(pairs, 1));
+    if (count == 4) {
+      if (accumulate) sums = _mm_add_ps(_mm_loadu_ps(out), sums);
+      return _mm_storeu_ps(out, sums);
+    }
+    alignas(16) float values[4];
+    _mm_store_ps(values, sums);
+    for (int i = 0; i < count; ++i) out[i] = accumulate ? out[i] + values[i] : values[i];
+  }
+};
+
+/// Thirty-two 16-bit integers, or sixteen sums of 32 bits.
+struct Ints {
+  static constexpr std::int64_t kLanes = 32;
+  __m512i v;
+
+  SIGHTLINE_INLINE Ints zero() { return {_mm512_setzero_si512()}; }
+  SIGHTLINE_INLINE Ints all(std::int16_t x) { return {_mm512_set1_epi16(x)}; }
+  SIGHTLINE_INLINE Ints load(const std::int16_t* p) { return {_mm512_loadu_si512(p)}; }
+  [[gnu::always_inline]] inline void store(std::int16_t* p) const { _mm512_storeu_si512(p, v); }
+  /// Each sum with the products of two neighbours added.
+  SIGHTLINE_INLINE Ints add_products(Ints a, Ints b, Ints sum) {
+    return {_mm512_add_epi32(sum.v, _mm512_madd_epi16(a.v, b.v))};
+  }
+  /// (a · b + 2^14) >> 15
+  SIGHTLINE_INLINE Ints scaled(Ints a, Ints b) { return {_mm512_mulhrs_epi16(a.v, b.v)}; }
+
+  /// A chunk of codes, (code − zero) << shift (IntegerForm), in the order of the columns.
+  template <class Kind>
+  SIGHTLINE_INLINE void load_codes(const std::byte* p, Ints zero, Ints (&out)[1]) {
+    constexpr bool kHalf = Kind::kCode == PackedCode::u4;
+    __m256i bytes;
+    if constexpr (kHalf) {
+      bytes = _mm256_inserti128_si256(_mm256_castsi128_si256(Vec::half_bytes(p)),
+                                      Vec::half_bytes(p + 8), 1);
+    } else {
+      bytes = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p));
+    }
+    const __m512i codes =
+        Kind::kCode == PackedCode::i8 ? _mm512_cvtepi8_epi16(bytes) : _mm512_cvtepu8_epi16(bytes);
+    constexpr int kMiddle = Kind::kCode == PackedCode::i8 ? 0 : kHalf ? 8 : 128;
+    const __m512i middle = Kind::kStoredZero ? zero.v : _mm512_set1_epi16(kMiddle);
+    const __m512i centred = _mm512_sub_epi16(codes, middle);
+    if constexpr (!Kind::kStoredZero) {
+      out[0].v = _mm512_slli_epi16(centred, kHalf ? 12 : 8);
+    } else {
+      out[0].v = _mm512_slli_epi16(centred, kHalf ? 11 : 7);
+    }
+  }
+
+  /// A chunk of values times `factor`, to the nearest integers, in the order of load_codes().
+  template <PackedCode C>
+  SIGHTLINE_INLINE void round_chunk(const float* x, Vec factor, std::int16_t* out) {
+    for (int i = 0; i < 2; ++i) {
+      const __m512i whole = _mm512_cvtps_epi32(Vec::mul(Vec::load(x + 16 * i), factor).v);
+      _mm256_storeu_si256(reinterpret_cast<__m256i*>(out + 16 * i), _mm512_cvtsepi32_epi16(whole));
+    }
+  }
+
+  SIGHTLINE_INLINE __m256d doubles(__m256i pairs) {
+    return _mm256_add_pd(_mm256_cvtepi32_pd(_mm256_castsi256_si128(pairs)),
+                         _mm256_cvtepi32_pd(_mm256_extracti128_si256(pairs, 1)));
+  }
+  /// Lanes i and i + 8 added: they fit into 32 bits (kMostActivation: sixteen lanes share a step).
+  SIGHTLINE_INLINE __m256i folded(Ints a) {
+    return _mm256_add_epi32(_mm512_castsi512_si256(a.v), _mm512_extracti64x4_epi64(a.v, 1));
+  }
+  /// The exact sums of four times sixteen lanes, each rounded to float32 once.
+  SIGHTLINE_INLINE void reduce4(Ints a, Ints b, Ints c, Ints d, float* out) {
+    const __m256d ab = doubles(_mm256_hadd_epi32(folded(a), folded(b)));
+    const __m256d cd = doubles(_mm256_hadd_epi32(folded(c), folded(d)));
+    const __m256d sums = _mm256_permute4x64_pd(_mm256_hadd_pd(ab, cd), _MM_SHUFFLE(3, 1, 2, 0));
+    _mm_storeu_ps(out, _mm256_cvtpd_ps(sums));
+  }
+};
+
+// Blank lines keep the order: each file uses the ones before it.
+#include "kernels/math.inc.hpp"
+
+#include "kernels/rows.inc.hpp"
+
+#include "kernels/groups.inc.hpp"
+
+#include "kernels/panels.inc.hpp"
+
+#include "kernels/packed.inc.hpp"
+
+#include "kernels/integers.inc.hpp"
+
+#include "kernels/make_table.inc.hpp"
+
+}  // namespace
+
+#if defined(SIGHTLINE_AVX512_TWIN)
+const Kernels kAvx512Twin = make_table("avx512_twin", "avx2 fma f16c");
+#else
+const Kernels kAvx512 = make_table("avx512", "avx512f avx512bw avx512dq avx512vl fma f16c");
+#endif
+
+}  // namespace sightline::kernels
+
+SIGHTLINE_TARGET_END
+
+#endif  // defined(__x86_64__)
