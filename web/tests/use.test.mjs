@@ -179,6 +179,42 @@ test('patch lab: ten pictures agree with `sightline merge`', async () => {
   await page.context().close();
 });
 
+test('patch lab: windows of Gemma 4, by pointer and by keys; a picture of 4096 × 4096', async () => {
+  const page = await site.open('zh/patches/');
+  await page.selectOption('#field-m', 'gemma-4-31b');
+  const gemma = engine('calc', '--model', 'gemma-4-31b', '--height', '200', '--width', '300');
+  assert.equal((await shown(page)).tokens, String(gemma.visual_tokens));
+  const box = await page.locator('.patches canvas').boundingBox();
+  const [y, x] = [7, 11];
+  await page.mouse.move(box.x + (box.width * (x + 0.5)) / gemma.grid_cols, box.y + (box.height * (y + 0.5)) / gemma.grid_rows);
+  // Rows line by line; windows of three by three line by line; one position, the index behind four tokens of text.
+  const token = Math.floor(y / 3) * (gemma.grid_cols / 3) + Math.floor(x / 3);
+  const expected = { row: y * gemma.grid_cols + x, slot: (y % 3) * 3 + (x % 3), token, position: 4 + token };
+  const pick = ({ row, slot, token, position }) => ({ row: Number(row), slot: Number(slot), token: Number(token), position: Number(position) });
+  assert.deepEqual(pick(await shown(page)), expected);
+  await page.focus('.patch-mark');
+  await page.keyboard.press('ArrowRight');
+  assert.deepEqual(pick(await shown(page)), { row: expected.row + 1, slot: expected.slot === 8 ? 6 : expected.slot - 2, token: token + 1, position: 5 + token });
+  await page.selectOption('#field-m', 'gemma-4-12b');
+  await page.focus('.patch-mark');
+  for (const key of ['End', 'PageDown']) await page.keyboard.press(key);
+  const unified = engine('calc', '--model', 'gemma-4-12b', '--height', '200', '--width', '300');
+  assert.deepEqual(pick(await shown(page)), { row: unified.visual_tokens - 1, slot: 8, token: unified.visual_tokens - 1, position: 3 + unified.visual_tokens });
+  await page.selectOption('#field-m', 'qwen3.5-2b');
+  const large = await page.evaluate(async () => {
+    const canvas = new OffscreenCanvas(4096, 4096);
+    canvas.getContext('2d').fillRect(0, 0, 4096, 2048);
+    return [...new Uint8Array(await (await canvas.convertToBlob()).arrayBuffer())];
+  });
+  await page.setInputFiles('#picture', { name: 'large.png', mimeType: 'image/png', buffer: Buffer.from(large) });
+  await page.waitForFunction(() => document.querySelector('#patch-answer').dataset.grid === '1 256 256');
+  await page.focus('.patch-mark');
+  for (const key of ['End', 'PageDown']) await page.keyboard.press(key);
+  const { visual_tokens: last } = engine('calc', '--model', 'qwen3.5-2b', '--height', '4096', '--width', '4096');
+  assert.deepEqual({ ...(await shown(page)) }, { grid: '1 256 256', tokens: String(last), row: '65535', slot: '3', token: String(last - 1), position: '4 131 131' });
+  await page.context().close();
+});
+
 test('the recorded clip shows the engine’s groups, stamps and places', async () => {
   const page = await site.open('zh/trace/?run=clip');
   await page.waitForSelector('#clip li');

@@ -184,22 +184,25 @@ void run_positions(Fields& fields, JsonOut& out) noexcept {
   out.close(']').close('}');
 }
 
-void write_place(JsonOut& out, const calc::Grid& grid, std::int64_t row) noexcept {
-  const calc::PatchPlace place = place_of_row(grid, calc::kQwenMerge, row);
+void write_place(JsonOut& out, const calc::Grid& grid, std::int64_t merge,
+                 std::int64_t row) noexcept {
+  const calc::PatchPlace place = place_of_row(grid, merge, row);
   out.open('{').key("row").number(row).key("group").number(place.group);
   out.key("y").number(place.y).key("x").number(place.x);
   out.key("slot").number(place.slot).key("token").number(place.token).close('}');
 }
 
-/// By row of pixel_values, or by group, y and x.
+/// By row of pixel_values, or by group, y and x. `merge`: side of the blocks, Qwen's unless given.
 void run_place(Fields& fields, JsonOut& out) noexcept {
   const calc::Grid grid{fields.integer("t").value_or(1), fields.integer("h").value_or(2),
                         fields.integer("w").value_or(2)};
+  const std::int64_t merge =
+      std::max<std::int64_t>(1, fields.integer("merge").value_or(calc::kQwenMerge));
   const auto row = fields.integer("row");
   const std::int64_t group = fields.integer("group").value_or(0);
   const std::int64_t y = fields.integer("y").value_or(0);
   const std::int64_t x = fields.integer("x").value_or(0);
-  write_place(out, grid, row ? *row : row_of_patch(grid, calc::kQwenMerge, group, y, x));
+  write_place(out, grid, merge, row ? *row : row_of_patch(grid, merge, group, y, x));
 }
 
 std::string_view family_of(const calc::Model& model) noexcept {

@@ -5,7 +5,7 @@ export const kFiguresEn = {
   flow_desc: 'Calls of the 2B model for a 64 × 64 picture and a short question, as the engine walks them. Above the picture, below the text; at the insertion the picture’s rows take the place of its placeholders.',
   flow_step: 'call', flow_class: 'class and shapes', flow_branch: 'branch', flow_next: 'goes to',
   branch_vision: 'picture', branch_text: 'text', branch_merge: 'insertion', branch_head: 'output',
-  grouping_title: 'Rows go block by block',
+  grouping_title: 'In Qwen, rows go block by block',
   grouping_desc: 'A picture of four by eight patches. The number in each patch is its row in pixel_values; four patches with a common border form a block and become one token.',
   grouping_row: 'row', grouping_place: 'patch row, column', grouping_slot: 'slot in the block', grouping_token: 'token',
   grouping_tok: 'token {n}',

@@ -6,7 +6,7 @@ export const kFiguresZh: Record<FigureKey, string> = {
   flow_desc: '2B 模型处理一张 64 × 64 的图和一句短问题时的调用，按引擎走过的次序。上面是图像，下面是文字；到插入这一步，图像行顶替自己的占位符。',
   flow_step: '调用', flow_class: '类与形状', flow_branch: '支路', flow_next: '去向',
   branch_vision: '图像', branch_text: '文字', branch_merge: '插入', branch_head: '输出',
-  grouping_title: '行是按方块排的',
+  grouping_title: 'Qwen 的行按方块排列',
   grouping_desc: '一张四行八列图块的图。图块里的数字是它在 pixel_values 里的行号；同一边框里的四个图块组成一个方块，变成一个 token。',
   grouping_row: '行号', grouping_place: '图块行、列', grouping_slot: '方块内槽号', grouping_token: 'token',
   grouping_tok: 'token {n}',

@@ -2,7 +2,7 @@
 
 export const kLabsEn = {
   lead_calculator: 'From the sides of a picture or clip to the tokens that the language model reads, by the rules of each model’s own processor.',
-  lead_patches: 'Put a picture here and point at it: the page names the row of pixel_values, the slot in the merge block, the token of the language model and its three positions.',
+  lead_patches: 'Put a picture here and point at it: the page names the row of pixel_values, the slot in the merge block, the token of the language model and its position, in Qwen and in Gemma.',
   lead_trace: 'The engine ran these questions while the site was built. Every row is a module call with what it received and returned.',
   lead_positions: 'A token of a multimodal prompt has three positions. Change the prompt and see where a picture puts its tokens and where the text goes on.',
   lead_layers: 'Most layers of the language model keep a state of fixed size instead of a memory of all tokens. Choose a layer to see its arithmetic.',
@@ -20,6 +20,11 @@ export const kLabsEn = {
   lab_cell: 'Patch in row {y}, column {x}',
   lab_row: 'row of pixel_values', lab_slot: 'slot in the block', lab_token: 'visual token', lab_index: 'index in the prompt',
   lab_position: 'position (T, H, W)', lab_pixels: 'pixels of the resized picture',
+  lab_position_one: 'position (one axis)',
+  'lab_model_qwen3.5-2b': 'Qwen3.5, Qwen3-VL: blocks of 2 × 2', 'lab_model_gemma-4-31b': 'Gemma 4: windows of 3 × 3', 'lab_model_gemma-4-12b': 'Gemma 4 12B: no encoder',
+  'lab_way_qwen3.5-2b': 'The rows of a block follow each other. After the tower the merger lays its four vectors end to end, slot by slot, and maps them to one token.',
+  'lab_way_gemma-4-31b': 'The rows run line by line, each with its place beside it. After the tower the nine vectors of a window are averaged to one token; an average keeps no slots.',
+  'lab_way_gemma-4-12b': 'Already the processor joins nine units to one row of 48 × 48 pixels. One linear map makes the token of it; no patch sees another before the language model.',
   lab_order: 'Walk through the rows',
   lab_blocks: 'as the rows run (block by block)', lab_lines: 'line by line, for comparison',
   lab_keys: 'Keys: arrows move by a patch, with Ctrl by eight; Home and End go to the ends of the line, Page Up and Page Down to first and last line. The browser’s own scaling stands in for the processor’s; sizes and order are the engine’s.',

@@ -3,7 +3,7 @@ import type { kLabsEn } from './ui_labs.en';
 
 export const kLabsZh: Record<keyof typeof kLabsEn, string> = {
   lead_calculator: '从图片或视频的边长，算到语言模型读到的 token，规则取自各模型自己的处理器。',
-  lead_patches: '放一张图进来，指到哪里，页面就报出那里是 pixel_values 的第几行、合并方块的几号槽、语言模型的哪个 token，以及它的三个位置。',
+  lead_patches: '放一张图进来，指到哪里，页面就报出那里是 pixel_values 的第几行、合并方块的几号槽、语言模型的哪个 token，位置是多少；Qwen 与 Gemma 都可以看。',
   lead_trace: '这些问题是建站时由引擎实际跑过的。每一行是一次模块调用，写明收到什么、返回什么。',
   lead_positions: '多模态提示里的每个 token 都有三个位置。改一改提示，看图片把自己的 token 放在哪里，文字又从哪里接着数。',
   lead_layers: '语言模型的大多数层不记住全部 token，只保留一份大小固定的状态。选一层看它的算式。',
@@ -25,6 +25,13 @@ export const kLabsZh: Record<keyof typeof kLabsEn, string> = {
   lab_index: '在提示中的序号',
   lab_position: '位置 (T, H, W)',
   lab_pixels: '缩放后图中的像素',
+  lab_position_one: '位置（单轴）',
+  'lab_model_qwen3.5-2b': 'Qwen3.5、Qwen3-VL：2 × 2 方块',
+  'lab_model_gemma-4-31b': 'Gemma 4：3 × 3 窗口',
+  'lab_model_gemma-4-12b': 'Gemma 4 12B：没有编码器',
+  'lab_way_qwen3.5-2b': '同一方块的行前后相连。过了视觉塔，合并器把四个向量按槽号首尾相接，映射成一个 token。',
+  'lab_way_gemma-4-31b': '行按扫描次序排列，各自附上所在位置。过了视觉塔，窗口里的九个向量取平均，成为一个 token；平均之后槽号不留痕迹。',
+  'lab_way_gemma-4-12b': '处理器先把九个单元并成一行，即 48 × 48 像素；一次线性映射就成了 token。进入语言模型之前，图块之间互不相见。',
   lab_order: '按顺序走一遍',
   lab_blocks: '按行号（逐方块）',
   lab_lines: '逐行扫描，作对照',

@@ -1,6 +1,6 @@
 // The canvas of the patch lab: the picture at its new size, the lines of patches and blocks, the way through the rows.
 import type { Calc, Rows } from '../calc';
-import { order_place, type Order } from './order';
+import { order_place, type Layout, type Order } from './order';
 
 /** Size of the built-in picture. */
 export const kSample = { width: 300, height: 200 };
@@ -44,10 +44,10 @@ function lines(context: CanvasRenderingContext2D, count: number, step: number, l
   context.stroke();
 }
 
-function trail(context: CanvasRenderingContext2D, calc: Calc, rows: Rows, order: Order, step: number, side: number) {
+function trail(context: CanvasRenderingContext2D, calc: Calc, layout: Layout, order: Order, step: number, side: number) {
   context.beginPath();
   for (let i = Math.max(0, step - kTrail); i <= step; ++i) {
-    const { y, x } = order_place(calc, rows, order, i);
+    const { y, x } = order_place(calc, layout, order, i);
     context.lineTo((x + 0.5) * side, (y + 0.5) * side);
   }
   for (const [colour, width] of [['#ffffff', 5], ['#8a3b12', 2.5]] as [string, number][]) {
@@ -74,11 +74,10 @@ export function scaled_copy(rows: Rows, draw: (context: CanvasRenderingContext2D
 
 /** The copy with its patches; `at` is marked with its block, the last steps of the walk are drawn. */
 export function draw_lab(
-  canvas: HTMLCanvasElement, calc: Calc, copy: HTMLCanvasElement, rows: Rows, at: { y: number; x: number }, order: Order, step: number,
+  canvas: HTMLCanvasElement, calc: Calc, copy: HTMLCanvasElement, layout: Layout, at: { y: number; x: number }, order: Order, step: number,
 ) {
-  const { grid_rows, grid_cols } = rows;
-  const side = calc.table.constants.unit * scale_of(rows);
-  const merge = calc.table.constants.merge;
+  const { h, w, block: merge } = layout;
+  const side = copy.width / w;
   canvas.width = copy.width;
   canvas.height = copy.height;
   const context = canvas.getContext('2d')!;
@@ -86,14 +85,14 @@ export function draw_lab(
   if (side >= kFinest) {
     context.lineWidth = 1;
     context.strokeStyle = 'rgb(255 255 255 / 0.45)';
-    lines(context, grid_rows, side, canvas.width, true);
-    lines(context, grid_cols, side, canvas.height, false);
+    lines(context, h, side, canvas.width, true);
+    lines(context, w, side, canvas.height, false);
   }
   context.lineWidth = 1.5;
   context.strokeStyle = 'rgb(20 20 20 / 0.7)';
-  lines(context, grid_rows / merge, side * merge, canvas.width, true);
-  lines(context, grid_cols / merge, side * merge, canvas.height, false);
-  if (step > 0) trail(context, calc, rows, order, step, side);
+  lines(context, h / merge, side * merge, canvas.width, true);
+  lines(context, w / merge, side * merge, canvas.height, false);
+  if (step > 0) trail(context, calc, layout, order, step, side);
   const block = { y: at.y - (at.y % merge), x: at.x - (at.x % merge) };
   for (const [colour, width] of [['#ffffff', 5], ['#9a5b00', 2.5]] as [string, number][]) {
     context.strokeStyle = colour;
