@@ -34,7 +34,7 @@ function slim(document) {
   return { ...document, inputs: document.inputs.map(slim_tensor), events };
 }
 
-/** Kind of attention of each language layer, and the shapes of its weights, from the module tree. */
+/** Kind of attention of each language layer, from the module tree. */
 function layers_of(modules) {
   const kinds = [];
   for (const { path } of modules) {
@@ -42,6 +42,15 @@ function layers_of(modules) {
     if (kind) kinds[Number(index)] = kind === 'linear_attn' ? 'linear' : 'full';
   }
   return kinds;
+}
+
+/** Weights of the first layer of each kind, which the others of its kind share: name below the layer, and shape. */
+function weights_of(modules, kinds) {
+  const of = (kind) => {
+    const layer = `model.language_model.layers.${kinds.indexOf(kind)}.`;
+    return modules.flatMap(({ tensors }) => tensors).filter(({ name }) => name.startsWith(layer)).map(({ name, shape }) => ({ name: name.slice(layer.length), shape }));
+  };
+  return { linear: of('linear'), full: of('full') };
 }
 
 /** Bytes of the cache for every token and for whatever length; prompts are whole blocks, which the cache grows by. */
@@ -75,7 +84,11 @@ export function record(binary, repository, folder) {
   const { report, children, same_object, modules } = ask('inspect', kShapes.model);
   write('inspect', { report, children, same_object, modules: modules.filter(({ path }) => !path.includes('.layers.') && !/blocks\.[1-9]/.test(path)) });
   const cache = (name, tokens) => ask('trace', name, '--shapes-only', '--level', 'root', '--tokens', tokens).totals.cache_bytes;
-  write('layers', models.map(({ name }) => ({ name, kinds: layers_of(ask('inspect', name).modules), ...cache_of((tokens) => cache(name, tokens)) })));
+  write('layers', models.map(({ name }) => {
+    const tree = ask('inspect', name).modules;
+    const kinds = layers_of(tree);
+    return { name, kinds, weights: weights_of(tree, kinds), ...cache_of((tokens) => cache(name, tokens)) };
+  }));
   write('hidden', ask('hidden', 'demo', '-i', kRuns.red.pictures[0], kRuns.red.question));
   const copy = (file, name) => {
     copyFileSync(join(repository, file), join(folder, name));

@@ -37,10 +37,11 @@ export interface HiddenState {
   same_as: string[];
 }
 
-/** Kinds of a model's language layers, and what its cache costs. */
+/** Kinds of a model's language layers, the weights of a layer of each kind, and what its cache costs. */
 export interface LayerMap {
   name: string;
   kinds: ('linear' | 'full')[];
+  weights: Record<'linear' | 'full', { name: string; shape: number[] }[]>;
   per_token: number;
   constant: number;
 }

@@ -251,6 +251,9 @@ test('video lab, positions, layers, recorded runs and questions answer', async (
   await page.focus('#layer-3');
   await page.keyboard.press('ArrowRight');
   assert.equal(await page.locator('#layer-4').getAttribute('aria-pressed'), 'true');
+  const weights = engine('inspect', 'qwen3.5-2b').modules.flatMap(({ tensors }) => tensors).filter(({ name }) => name.includes('.layers.4.'));
+  const listed = await page.locator('#layer-weights tbody tr').evaluateAll((rows) => rows.map((row) => row.textContent.replaceAll(/[, ]/g, '')));
+  assert.deepEqual(listed, weights.map(({ name, shape }) => `${name.split('.layers.4.')[1]}${JSON.stringify(shape)}`.replaceAll(',', '')));
   await page.goto(page.url().replace('layers/', 'trace/?run=two'));
   await page.waitForFunction(() => document.querySelectorAll('.run-head img').length === 2);
   assert.equal(await page.locator('#proof-table .good').count(), 4);

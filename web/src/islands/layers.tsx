@@ -2,7 +2,7 @@
 import { useState } from 'preact/hooks';
 import { Select } from '../calculator/fields';
 import type { LayerMap } from '../engine_data';
-import { number_text } from '../lang';
+import { number_text, shape_text } from '../lang';
 import { use_page } from '../page_context';
 
 // Per head; the recurrence as the reference computes it.
@@ -41,6 +41,13 @@ export function Layers({ maps }: { maps: LayerMap[] }) {
       <h2>{t('layers_layer', { n: layer })}: {t(kind === 'full' ? 'layers_full' : 'layers_linear')}</h2>
       <p class="prose">{t(kind === 'full' ? 'layers_full_text' : 'layers_linear_text')}</p>
       <pre class="formula-lines" tabIndex={0}><code>{(kind === 'full' ? kFull : kLinear).join('\n')}</code></pre>
+      <div class="scroll" role="region" aria-label={t('layers_weights')} tabIndex={0}>
+        <table id="layer-weights">
+          <caption>{t('layers_weights')}</caption>
+          <thead><tr><th scope="col">{t('layers_tensor')}</th><th scope="col">{t('layers_shape')}</th></tr></thead>
+          <tbody>{map.weights[kind].map((tensor) => <tr><th scope="row"><code>{tensor.name}</code></th><td class="mono">{shape_text(tensor.shape)}</td></tr>)}</tbody>
+        </table>
+      </div>
       <h2>{t('layers_cache')}</h2>
       <p class="prose">{t('layers_cache_text', { per: map.per_token, constant: number_text(map.constant), whole: number_text(map.constant + map.per_token * 32768) })}</p>
     </section>
