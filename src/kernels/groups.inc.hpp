@@ -20,21 +20,20 @@ inline void fetch_near(std::uintptr_t address) {
   __builtin_prefetch(reinterpret_cast<const void*>(address), 0, 3);
 }
 
+/// As many values as there are, zeros behind them.
+inline Vec load_at_most(const float* p, std::int64_t count) {
+  return count >= Vec::kLanes ? Vec::load(p) : Vec::load_first(p, count);
+}
+
 void group_rows(const GroupRows& p) {
   float* out = p.out;
   for (std::int64_t row = 0; row < p.rows; row += p.size) {
     const std::int64_t rows = at_most(p.rows - row, p.size);
     for (std::int64_t k = 0; k < p.depth; k += Vec::kLanes) {
-      const std::int64_t count = p.depth - k;
       for (std::int64_t r = 0; r < p.size; ++r, out += Vec::kLanes) {
-        const float* from = p.x + (row + r) * p.x_stride + k;
-        if (r >= rows) {
-          Vec::zero().store(out);
-        } else if (count >= Vec::kLanes) {
-          Vec::load(from).store(out);
-        } else {
-          Vec::load_first(from, count).store(out);
-        }
+        const Vec part =
+            r < rows ? load_at_most(p.x + (row + r) * p.x_stride + k, p.depth - k) : Vec::zero();
+        part.store(out);
       }
     }
   }
