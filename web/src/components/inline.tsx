@@ -5,8 +5,8 @@ import type { PageId } from '../lang';
 
 const kMark = /`([^`]+)`|\*\*([^*]+)\*\*|\[([^\]]+)\]\(([^)]+)\)/g;
 
-/** A long name of code, which may be broken after its underscores. */
-export const Name = ({ text }: { text: string }) => <>{text.split(/(?<=[_.])/).map((part) => <>{part}<wbr /></>)}</>;
+/** A long name of code, which may be broken after its joints. */
+export const Name = ({ text }: { text: string }) => <>{text.split(/(?<=[_/])/).map((part) => <>{part}<wbr /></>)}</>;
 
 export function Inline({ text }: { text: string }) {
   const { to } = use_page();

@@ -55,7 +55,7 @@ export const kShortEn = {
   h_about_kinds: 'Kinds of statements',
   h_about_runs: 'What runs here',
   about_wasm: 'The calculator, the order of patches, the positions and the choice of frames are the C++ functions of the engine, compiled to WebAssembly. The same {golden} cases that test the command line test this module.',
-  about_traces: 'The recorded runs were made by the engine while the site was built, with the demo checkpoint that comes with it. That checkpoint was trained on drawn shapes and digits: it is small and knows nothing of the world. What is shown of shapes and order holds for the large models too; its answers do not.',
+  about_traces: 'The recorded runs were made by the engine while the site was built, with the demo checkpoint that comes with it. That checkpoint was trained on drawn shapes, digits and short clips: it is small and knows nothing of the world. What is shown of shapes and order holds for the large models too; its answers do not.',
   about_private: 'No page sends anything. A picture that you choose is read by the browser alone; there is no other origin, no counter, no cookie. The colour scheme, answers to questions: they stay in this browser.',
   h_about_makers: 'Whose words and drawings',
   about_own: 'Words and drawings are the project’s own. The photograph in the recorded runs is a reduced copy of “flower” by vultilion (Flickr, CC BY 2.0), as bundled with scikit-learn.',

@@ -56,7 +56,7 @@ export const kShortZh: Record<ShortKey, string> = {
   h_about_kinds: '陈述的种类',
   h_about_runs: '这里运行着什么',
   about_wasm: '计算器、图块次序、位置和抽帧，用的都是引擎的 C++ 函数，编译成 WebAssembly。检验命令行的那 {golden} 个用例，同样用来检验这个模块。',
-  about_traces: '实跑记录是建站时由引擎用自带的演示检查点跑出来的。那个检查点只在画出来的图形和数字上训练过，很小，对世界一无所知。其中的形状和次序对大模型同样成立，它的回答则不然。',
+  about_traces: '实跑记录是建站时由引擎用自带的演示检查点跑出来的。那个检查点只在画出来的图形、数字和短片上训练过，很小，对世界一无所知。其中的形状和次序对大模型同样成立，它的回答则不然。',
   about_private: '任何页面都不发送数据。你选的图片只由浏览器自己读取；没有第三方来源，没有统计，没有 cookie。配色和答题情况只留在本浏览器里。',
   h_about_makers: '文字与图出自谁手',
   about_own: '文字与图均为本项目自己所作。实跑记录里的照片由 vultilion 的 “flower” 缩小而成（Flickr，CC BY 2.0），取自 scikit-learn 附带的样张。',

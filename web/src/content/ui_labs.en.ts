@@ -34,7 +34,7 @@ export const kLabsEn = {
   pos_summary: 'The picture has {rows} × {cols} = {tokens} tokens and starts at position {start}. The text after it goes on at {next}. Of {length} tokens in all, the first token of the answer gets position {answer}: {delta} away from its index.',
   pos_cut: 'Only the first {n} tokens are drawn.',
   pos_space: 'The same as points in space',
-  pos_space_text: 'Text runs along the diagonal. A picture is a square sheet at one moment in time; after it the diagonal goes on beyond the sheet’s longer side.',
+  pos_space_text: 'Text runs along the diagonal. A picture is a flat rectangle at one moment in time; after it the diagonal goes on beyond its longer side.',
   pos_left: 'Turn left', pos_right: 'Turn right',
   pos_legend: 'Filled squares: text. Rings: the picture.',
   video_timeline: 'The clip from first to last frame; frames that are looked at are marked',

@@ -47,7 +47,7 @@ export const kLabsZh: Record<keyof typeof kLabsEn, string> = {
   pos_summary: '图片有 {rows} × {cols} = {tokens} 个 token，从位置 {start} 开始；其后的文字从 {next} 接着数。一共 {length} 个 token，回答的第一个 token 位置是 {answer}，与序号相差 {delta}。',
   pos_cut: '只画前 {n} 个 token。',
   pos_space: '画成空间中的点',
-  pos_space_text: '文字沿对角线前进。图片是某一时刻的一张方形薄片；薄片之后，对角线从它较长一边之外继续。',
+  pos_space_text: '文字沿对角线前进。图片是某一时刻上的一块平面矩形；之后，对角线从它较长一边之外继续。',
   pos_left: '向左转',
   pos_right: '向右转',
   pos_legend: '实心方块是文字，圆环是图片。',

@@ -109,7 +109,7 @@ export const ReferencesPage = short_page(() => {
               <tr id={`ref-${id}`}>
                 <th scope="row"><code>{id}</code></th>
                 <td><Name text={title_of(entry, lang)} /></td>
-                <td>{word_of(entry.repository, lang)}: <code>{entry.path}{entry.lines && `:${entry.lines}`}</code></td>
+                <td>{word_of(entry.repository, lang)}: <code><Name text={`${entry.path}${entry.lines && `:${entry.lines}`}`} /></code></td>
                 <td>{word_of(entry.revision, lang)}</td>
                 <td class="number">{entry.checked}</td>
               </tr>
