@@ -64,6 +64,19 @@ test('calculator: the command gives what the page shows, in every mode and for e
   await page.context().close();
 });
 
+test('the command is copied, or selected where the browser refuses', async () => {
+  const page = await site.open('en/calculator/?h=300');
+  await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
+  const command = await page.locator('.command code').innerText();
+  await page.click('.command button');
+  assert.equal(await page.locator('.command button').innerText(), 'Copied');
+  assert.equal(await page.evaluate(() => navigator.clipboard.readText()), command);
+  await page.evaluate(() => { navigator.clipboard.writeText = () => Promise.reject(new Error('refused')); });
+  await page.click('.command button');
+  assert.equal(await page.evaluate(() => String(getSelection())), command);
+  await page.context().close();
+});
+
 test('wrong input is explained beside its field, and the page lives on', async () => {
   const page = await site.open('zh/calculator/?mode=video&n=100&vs=gemma-4-31b');
   const kWrong = [

@@ -1,4 +1,4 @@
-// A button that puts a text on the clipboard and says so.
+// A button that puts a text on the clipboard and says so; where the browser refuses, the element before it is selected.
 import { useState } from 'preact/hooks';
 import { use_page } from '../page_context';
 
@@ -7,11 +7,15 @@ const kSaid = 1500; // milliseconds
 export function CopyButton({ text }: { text: string }) {
   const { t } = use_page();
   const [done, set_done] = useState(false);
-  const copy = () =>
-    navigator.clipboard?.writeText(text).then(() => {
+  const copy = async ({ currentTarget: button }: { currentTarget: HTMLButtonElement }) => {
+    try {
+      await navigator.clipboard.writeText(text);
       set_done(true);
       setTimeout(() => set_done(false), kSaid);
-    });
+    } catch {
+      getSelection()?.selectAllChildren(button.previousElementSibling ?? button);
+    }
+  };
   return (
     <button type="button" class="needs-script" onClick={copy}>
       <span aria-live="polite">{done ? t('copied') : t('copy')}</span>

@@ -1,6 +1,7 @@
 // A run of the engine, stage by stage: table, tensors with their values, row norms on the picture, tokens, proof. The
 // document is that of `sightline trace --json`; where it comes from does not matter here.
 import { useEffect, useState } from 'preact/hooks';
+import { CopyButton } from '../components/copy_button';
 import { number_text, root_of, shape_text } from '../lang';
 import { use_page } from '../page_context';
 import { ClipStrip } from '../trace/clip_strip';
@@ -87,7 +88,7 @@ export function TraceView({ first, records }: { first: Trace; records: Record[] 
       </div>
       {trace.tokens && <><h2 id="tokens">{t('trace_strip')}</h2><TokenStrip trace={trace} /></>}
       {trace.proof && <><h2 id="proof">{t('trace_proof')}</h2><ProofTable proof={trace.proof} /></>}
-      {trace.command && <><h2>{t('result_command')}</h2><p class="command"><code tabIndex={0}>{trace.command}</code></p></>}
+      {trace.command && <><h2>{t('result_command')}</h2><p class="command"><code tabIndex={0}>{trace.command}</code><CopyButton text={trace.command} /></p></>}
     </section>
   );
 }
