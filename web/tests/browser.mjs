@@ -42,5 +42,5 @@ export async function open_site({ pause = 0 } = {}) {
 /** Keeps a picture of the whole page in the build folder. */
 export async function keep(page, name) {
   mkdirSync(kPictures, { recursive: true });
-  await page.screenshot({ path: join(kPictures, `${name}.png`), fullPage: true });
+  await page.screenshot({ path: join(kPictures, `${name}.jpg`), fullPage: true, type: 'jpeg', quality: 85 });
 }
