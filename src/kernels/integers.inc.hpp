@@ -61,6 +61,30 @@ struct IntegerTile {
   std::int64_t first = 0, depth = 0;  ///< the step
 };
 
+/// Four floats: a vector type of GCC and Clang, for any machine.
+using Four = float __attribute__((vector_size(16)));
+
+/// y[0, O) = total · (scale · scales), or that added to it.
+template <int O>
+inline void add_step(const float* total, float scale, const float* scales, bool first, float* y) {
+  if constexpr (O == 4) {
+    Four sums, factors, old;
+    __builtin_memcpy(&sums, total, sizeof sums);
+    __builtin_memcpy(&factors, scales, sizeof factors);
+    sums *= scale * factors;
+    if (!first) {
+      __builtin_memcpy(&old, y, sizeof old);
+      sums = old + sums;
+    }
+    __builtin_memcpy(y, &sums, sizeof sums);
+    return;
+  }
+  for (int o = 0; o < O; ++o) {
+    const float part = total[o] * (scale * scales[o]);
+    y[o] = first ? part : y[o] + part;
+  }
+}
+
 /// Adds a step's sums, scaled, to y.
 template <int R, int O>
 inline void finish_step(const DotIntegers& p, const IntegerTile& t, const Ints (&sums)[R][O]) {
@@ -74,12 +98,8 @@ inline void finish_step(const DotIntegers& p, const IntegerTile& t, const Ints (
     Ints::reduce4(sums[r][0], O > 1 ? sums[r][O > 1 ? 1 : 0] : none,
                   O > 2 ? sums[r][O > 2 ? 2 : 0] : none, O > 3 ? sums[r][O > 3 ? 3 : 0] : none,
                   total);
-    const float scale = p.x_scales[(t.row + r) * p.steps + step];
-    float* y = p.y + (t.row + r) * p.y_stride + t.out;
-    for (int o = 0; o < O; ++o) {
-      const float part = total[o] * (scale * scales[o]);
-      y[o] = t.first == 0 ? part : y[o] + part;
-    }
+    add_step<O>(total, p.x_scales[(t.row + r) * p.steps + step], scales, t.first == 0,
+                p.y + (t.row + r) * p.y_stride + t.out);
   }
 }
 
@@ -97,43 +117,72 @@ inline void add_chunk(const std::int16_t* x, std::int64_t x_stride, const std::b
   }
 }
 
-/// One step of R rows against O packed rows, straight from the codes.
+/// What one step of R rows against O packed rows reads.
+template <int O>
+struct CodeRows {
+  const std::byte* codes = nullptr;  ///< of the first output at the first column of the step
+  std::int64_t row_bytes = 0;
+  std::int64_t ratios[O] = {};      ///< index of each output's first ratio of the step
+  const std::int16_t* x = nullptr;  ///< the first row at the same column
+  std::int64_t x_stride = 0;
+  std::uintptr_t ahead = 0;  ///< the next outputs, which follow in memory: asked for meanwhile
+};
+
+/// Adds the products of `chunks` chunks from `begin` on that share the `group`-th ratio.
+template <int R, int O, class Kind>
+inline void add_group(const PackedWeight& w, const CodeRows<O>& rows, std::int64_t group,
+                      std::int64_t begin, std::int64_t chunks, Ints (&sums)[R][O]) {
+  constexpr std::int64_t kLine = 64;
+  Ratio ratios[O];
+#pragma GCC unroll 4
+  for (int o = 0; o < O; ++o) ratios[o] = ratio_at<Kind>(w, rows.ratios[o] + group);
+  for (std::int64_t c = begin; c < begin + chunks; ++c) {
+    for (std::int64_t line = 0; line < O * kChunkBytes<Kind>; line += kLine)
+      fetch(rows.ahead + static_cast<std::uintptr_t>(c * O * kChunkBytes<Kind> + line));
+    const std::byte* codes = rows.codes + c * kChunkBytes<Kind>;
+#pragma GCC unroll 4
+    for (int o = 0; o < O; ++o) {
+      add_chunk<R, O, Kind>(rows.x + c * kIntegerChunk, rows.x_stride, codes + o * rows.row_bytes,
+                            ratios[o], o, sums);
+    }
+  }
+}
+
+/// One step of R rows against O packed rows, straight from the codes. Groups are whole chunks and
+/// begin with the step, or hold all of it.
 template <int R, int O, class Kind>
 inline void codes_tile(const DotIntegers& p, const IntegerTile& t) {
   const PackedWeight& w = *p.w;
-  const std::int16_t* x = p.x + t.row * p.x_stride;
-  const std::byte* rows[O];
-  std::int64_t ratios[O];  // index of the first ratio of an output
-  for (int o = 0; o < O; ++o) {
-    rows[o] = w.row(p.first_out + t.out + o);
-    ratios[o] = w.group_of(p.first_out + t.out + o, 0);
-  }
+  CodeRows<O> rows{code_at<Kind::kCode>(w.row(p.first_out + t.out), t.first),
+                   w.row_bytes,
+                   {},
+                   p.x + t.row * p.x_stride + t.first,
+                   p.x_stride};
+  rows.ahead =
+      reinterpret_cast<std::uintptr_t>(w.row(p.first_out + t.out)) +
+      static_cast<std::uintptr_t>(O * (w.row_bytes + t.first / kIntegerChunk * kChunkBytes<Kind>));
+  for (int o = 0; o < O; ++o) rows.ratios[o] = w.group_of(p.first_out + t.out + o, t.first);
   Ints sums[R][O];
+#pragma GCC unroll 4  // or the sums pass through memory
   for (int r = 0; r < R; ++r) {
     for (int o = 0; o < O; ++o) sums[r][o] = Ints::zero();
   }
-  const std::int64_t end = t.first + t.depth;
-  std::int64_t number = t.first / w.group_cols;
-  for (std::int64_t k = t.first; k < end; ++number) {
-    Ratio group[O];
-    for (int o = 0; o < O; ++o) group[o] = ratio_at<Kind>(w, ratios[o] + number);
-    const std::int64_t stop = at_most(end, (number + 1) * w.group_cols);
-    for (; k + kIntegerChunk <= stop; k += kIntegerChunk) {
-      for (int o = 0; o < O; ++o) {
-        const std::byte* codes = code_at<Kind::kCode>(rows[o], k);
-        fetch(reinterpret_cast<std::uintptr_t>(codes) +
-              static_cast<std::uintptr_t>(O * w.row_bytes));
-        add_chunk<R, O, Kind>(x + k, p.x_stride, codes, group[o], o, sums);
-      }
-    }
-    for (int o = 0; o < O && k < stop; ++o) {  // the end of the row; activations are zero behind it
-      std::byte rest[kChunkBytes<Kind>] = {};
-      const std::byte* codes = code_at<Kind::kCode>(rows[o], k);
-      __builtin_memcpy(rest, codes,
-                       static_cast<std::size_t>(packed_row_bytes(Kind::kCode, stop - k)));
-      add_chunk<R, O, Kind>(x + k, p.x_stride, rest, group[o], o, sums);
-    }
-    k = stop;
+  const std::int64_t chunks = t.depth / kIntegerChunk;
+  if (w.group_cols == kIntegerChunk) {
+    for (std::int64_t c = 0; c < chunks; ++c) add_group<R, O, Kind>(w, rows, c, c, 1, sums);
+  } else {
+    const std::int64_t most = w.group_cols / kIntegerChunk;
+    for (std::int64_t c = 0, group = 0; c < chunks; c += most, ++group)
+      add_group<R, O, Kind>(w, rows, group, c, at_most(most, chunks - c), sums);
+  }
+  // The end of the row; activations are zero behind it.
+  const std::int64_t end = chunks * kIntegerChunk, rest = t.depth - end;
+  for (int o = 0; o < O && rest > 0; ++o) {
+    std::byte copy[kChunkBytes<Kind>] = {};
+    __builtin_memcpy(copy, rows.codes + o * w.row_bytes + chunks * kChunkBytes<Kind>,
+                     static_cast<std::size_t>(packed_row_bytes(Kind::kCode, rest)));
+    const std::int64_t index = w.group_of(p.first_out + t.out + o, t.first + end);
+    add_chunk<R, O, Kind>(rows.x + end, p.x_stride, copy, ratio_at<Kind>(w, index), o, sums);
   }
   finish_step<R, O>(p, t, sums);
 }
