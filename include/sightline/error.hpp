@@ -54,7 +54,7 @@ enum class Domain : std::uint8_t { usage, input, checkpoint, limit, internal, ca
   X(memory_limit, limit)             \
   X(thread_limit, limit)             \
   X(file_too_large, limit)           \
-  X(non_finite, internal)            \
+  X(non_finite, checkpoint)          \
   X(cancelled, cancelled)            \
   X(internal, internal)
 

@@ -21,7 +21,7 @@ std::string processor_class(const Subject& subject) {
   for (const char* name :
        {"processor_config.json", "preprocessor_config.json", "tokenizer_config.json"}) {
     const std::string file = *subject.directory + "/" + name;
-    if (!io::is_file(file)) continue;
+    if (!io::has_file(file)) continue;
     const io::Json json = io::read_json_file(file, Code::invalid_processor);
     const io::Json* entry = json.find("processor_class");
     if (entry != nullptr && entry->is_string()) return entry->as_string();

@@ -165,11 +165,14 @@ std::size_t add_image_row(const Walk& walk, const EventTensor& pixels, Builder& 
 
 std::size_t add_text_row(const Walk& walk, const EventTensor& ids, Builder& builder) {
   const std::int64_t others = walk.prompt_tokens - walk.visual_tokens;
-  const std::size_t source = builder.add(
-      {"input_ids",
-       ids.name,
-       {fmt::format("{} placeholders + {} others", walk.visual_tokens, others), shape_of(ids)},
-       Channel::text});
+  const std::size_t source =
+      builder.add({"input_ids",
+                   ids.name,
+                   {walk.visual_tokens == 0
+                        ? fmt::format("{} tokens", others)
+                        : fmt::format("{} placeholders + {} others", walk.visual_tokens, others),
+                    shape_of(ids)},
+                   Channel::text});
   const Event* embed = find_event(walk.events, "model.language_model.embed_tokens");
   return builder.add_after(source, {{embed, 1}});
 }

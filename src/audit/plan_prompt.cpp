@@ -76,7 +76,7 @@ PlannedText exact_text(const std::string& directory, const std::vector<PlannedVi
 
 PlannedText plan_text(const std::optional<std::string>& directory,
                       const std::vector<PlannedVisual>& visuals, const PlannedQuestion& question) {
-  if (directory && io::is_file(*directory + "/tokenizer.json"))
+  if (directory && io::has_file(*directory + "/tokenizer.json"))
     return exact_text(*directory, visuals, question);
   if (question.text) {
     throw Error(

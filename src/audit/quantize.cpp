@@ -23,7 +23,6 @@ namespace {
 constexpr std::int64_t kBlockRows = 32;                       // rounded by one thread at once
 constexpr std::int64_t kPieceValues = std::int64_t{4} << 20;  // rounded before they are written
 constexpr std::int64_t kPieceBytes = std::int64_t{4} << 20;   // copied at once
-constexpr std::int64_t kBytesOfSmallFiles = std::int64_t{64} << 20;  // more than any have
 
 /// A stored tensor and what becomes of it.
 struct Item {
@@ -307,17 +306,19 @@ QuantizeResult quantize(const std::string& directory, const std::string& out,
     result.bytes_before += item.stored.bytes;
   }
   const std::vector<io::Shard> shards = io::plan_shards(groups, options.shard_bytes);
+  std::int64_t file_bytes = 0;
   for (const io::Shard& shard : shards) {
     for (const io::TensorEntry& tensor : shard.tensors) result.bytes_after += tensor.bytes;
+    file_bytes += shard.bytes();
   }
   // 2. Small files first: a fault in them is known before the long work.
   io::StagedDirectory staged(out);
-  staged.check_space(result.bytes_after + kBytesOfSmallFiles);
   io::write_json_file(
       staged, "config.json",
       with_quantization(config, io::pack_quantized_config(options.bits, modules_of(items))),
       result.files);
   io::copy_small_files(directory, staged, result.files);
+  staged.check_space(file_bytes);
   // 3. Weights.
   std::int64_t done = 0;
   Writer writer(options.threads > 0 ? options.threads : available_threads().count,

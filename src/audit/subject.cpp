@@ -13,8 +13,8 @@ namespace {
 
 /// Whether the directory stores a head of its own; nothing if it has no weights.
 std::optional<bool> stores_head(const std::string& directory) {
-  const bool has_weights = io::is_file(directory + "/" + io::kShardIndexFile) ||
-                           io::is_file(directory + "/model.safetensors");
+  const bool has_weights = io::has_file(directory + "/" + io::kShardIndexFile) ||
+                           io::has_file(directory + "/model.safetensors");
   if (!has_weights) return std::nullopt;
   return io::Checkpoint::open(directory)->contains("lm_head.weight");
 }
@@ -48,7 +48,7 @@ Subject subject_of(const FamilyMember& member) {
 
 Subject subject_of_directory(const std::string& directory) {
   const std::string file = directory + "/config.json";
-  if (!io::is_file(file)) {
+  if (!io::has_file(file)) {
     throw Error(Code::missing_file,
                 fmt::format("{}: no such file: a checkpoint directory needs config.json", file),
                 {{"file", file}});

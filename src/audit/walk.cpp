@@ -1,9 +1,12 @@
 // Walks that count (walk.hpp).
 #include "audit/walk.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "model/positions.hpp"
+#include "sightline/error.hpp"
 
 namespace sightline::audit {
 namespace {
@@ -61,6 +64,14 @@ nn::Positions positions_of(const model::ModelInfo& info, const std::vector<std::
 }  // namespace
 
 std::vector<std::int32_t> prompt_ids(const model::ModelInfo& info, const PromptShape& prompt) {
+  const std::int64_t tokens =
+      visual_tokens(info, prompt.images) + visual_tokens(info, prompt.videos) + prompt.other_tokens;
+  if (tokens > info.max_positions) {
+    throw Error(Code::context_length_exceeded,
+                fmt::format("the prompt: expected at most {} tokens (max_position_embeddings), "
+                            "found {}: use fewer or smaller pictures",
+                            info.max_positions, tokens));
+  }
   std::vector<std::int32_t> ids;
   const std::int64_t before = std::min(kTokensBefore, prompt.other_tokens);
   ids.insert(ids.end(), static_cast<std::size_t>(before), 0);

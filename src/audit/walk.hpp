@@ -28,11 +28,12 @@ struct Walk {
 };
 
 /// Ids of such a prompt: up to four other tokens, the placeholders, the remaining other tokens (the
-/// order of the chat template; the other ids are 0).
+/// order of the chat template; the other ids are 0). Throws Error(context_length_exceeded) beyond
+/// the model's positions.
 std::vector<std::int32_t> prompt_ids(const model::ModelInfo& info, const PromptShape& prompt);
 
 /// The calls of transformers for the whole prompt: VisionLanguageModel::whole(). Throws
-/// Error(no_vision_tower) for pictures without a tower.
+/// Error(no_vision_tower) for pictures without a tower, Error(context_length_exceeded).
 Walk walk_whole(const model::VisionLanguageModel& model, const PromptShape& prompt,
                 nn::Precision precision);
 

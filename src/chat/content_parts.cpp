@@ -152,7 +152,9 @@ std::optional<VisualPart> read_content_part(io::Json& part, const std::string& w
   }
   if (among(kImageTypes, name)) return read_visual(part, VisualKind::image, where);
   if (among(kVideoTypes, name)) return read_visual(part, VisualKind::video, where);
-  fail_message(where + ".type", "text, image, image_url, input_image or video",
+  fail_message(where + ".type",
+               fmt::format("one of {}, {}, {}", fmt::join(kTextTypes, ", "),
+                           fmt::join(kImageTypes, ", "), fmt::join(kVideoTypes, ", ")),
                type == nullptr ? "nothing" : io::to_json_text(*type));
 }
 

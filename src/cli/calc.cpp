@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cstring>
 #include <memory>
 
 #include "calc/calculator.hpp"
@@ -26,22 +27,37 @@ struct CalcOptions {
   bool details = false;
 };
 
-/// "soft_token_budget" as the option that sets it.
-std::string option_name(std::string_view input) {
+/// "soft_token_budget" as the option that sets it, or the one that was typed for it.
+std::string option_name(std::string_view input, const CalcOptions& options) {
+  if (options.budget && (input == "budget_tokens" || input == "soft_token_budget"))
+    return "--budget";
   std::string name = "--" + std::string(input);
   std::replace(name.begin(), name.end(), '_', '-');
   return name;
 }
 
-/// The library's words (the reference's where it has some); a name in front becomes the option's.
-/// For people the way out follows, for programs it is a member of its own.
-[[noreturn]] void fail(const calc::Problem& problem, bool json) {
-  std::string message(problem.message.view());
+/// Our own words with the names of options in place of inputs; the reference's stay as they are.
+std::string with_options(std::string message, const calc::Problem& problem,
+                         const CalcOptions& options) {
+  if (!message.starts_with(std::string(problem.input) + ":")) return message;
+  message.replace(0, problem.input.size(), option_name(problem.input, options));
+  for (const char* other : {"soft_token_budget", "budget_tokens", "max_pixels"}) {
+    const std::size_t at = message.find(fmt::format(" {}", other));
+    if (at != std::string::npos)
+      message.replace(at + 1, std::strlen(other), option_name(other, CalcOptions{}));
+  }
+  return message;
+}
+
+/// The library's words (the reference's where it has some). For people the way out follows, for
+/// programs it is a member of its own.
+[[noreturn]] void fail(const calc::Problem& problem, const CalcOptions& options, bool json) {
   const std::string input(problem.input), hint(hint_of(problem.code));
+  std::string message(problem.message.view());
   Error::Context context{{"reason", std::string(name_of(problem.code))}};
   if (!input.empty() && input.find(' ') == std::string::npos) {
-    context.emplace_back("option", option_name(input));
-    if (message.starts_with(input + ":")) message.replace(0, input.size(), option_name(input));
+    context.emplace_back("option", option_name(input, options));
+    message = with_options(message, problem, options);
   }
   if (!hint.empty()) context.emplace_back("hint", hint);
   if (!json && !hint.empty()) message += "; " + hint;
@@ -87,7 +103,7 @@ std::optional<calc::Sampling> sample(const CalcOptions& options, calc::Request& 
                                    options.num_frames};
   const calc::Sampling sampling =
       model->is_qwen() ? calc::sample_qwen(clip) : calc::sample_gemma(clip);
-  if (!sampling.problem.ok()) fail(sampling.problem, json);
+  if (!sampling.problem.ok()) fail(sampling.problem, options, json);
   request.frames = sampling.count;
   return sampling;
 }
@@ -96,7 +112,7 @@ int calculate(const CalcOptions& options, Output& output) {
   calc::Request request = request_of(options);
   const std::optional<calc::Sampling> sampling = sample(options, request, output.json());
   const calc::Result result = calc::calculate(request);
-  if (!result.problem.ok()) fail(result.problem, output.json());
+  if (!result.problem.ok()) fail(result.problem, options, output.json());
   if (!output.json()) {
     output.write(calc_text(request, result, sampling));
     return 0;

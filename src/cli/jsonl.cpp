@@ -141,7 +141,8 @@ int JsonlRun::run(const Engine& engine, const EngineOptions* stats, Output& outp
   shown.result = [&](const Result& result) {
     if (stats != nullptr) output.notice(stats_text(result, engine.info(), *stats));
   };
-  for (std::size_t i = 0; i < requests_.size() && !interrupt.interrupted(); ++i) {
+  for (std::size_t i = 0; i < requests_.size(); ++i) {
+    if (interrupt.interrupted()) return cancelled(i, output);
     const Line& line = requests_[i];
     shown.error = [&](const Error& error) {
       const bool named = std::string_view(error.what()).starts_with(line.where);
@@ -155,10 +156,17 @@ int JsonlRun::run(const Engine& engine, const EngineOptions* stats, Output& outp
           fmt::format("request {} of {}: {}", i + 1, requests_.size(), progress_text(progress)));
     };
     const std::optional<io::Json> done = answer(session, line, on_progress, shown);
-    if (!done) return kInterrupted;
+    if (!done) return cancelled(i, output);
     write(*done, output);
   }
-  return interrupt.interrupted() ? kInterrupted : code;
+  return code;
+}
+
+int JsonlRun::cancelled(std::size_t answered, Output& output) const {
+  output.notice(fmt::format("sightline: cancelled: {} of {} requests are answered{}\n", answered,
+                            requests_.size(),
+                            file_ ? "; the same command goes on with the others" : ""));
+  return kInterrupted;
 }
 
 void JsonlRun::write(const io::Json& answer, Output& output) const {

@@ -52,6 +52,8 @@ class JsonlRun {
   std::optional<io::Json> answer(Session& session, const Line& line, const OnProgress& on_progress,
                                  const Shown& shown) const;
   void write(const io::Json& answer, Output& output) const;
+  /// Says how far it came after an interrupt; the exit code.
+  int cancelled(std::size_t answered, Output& output) const;
 
   ConversationOptions defaults_;
   std::string base_directory_;

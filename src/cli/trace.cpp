@@ -36,7 +36,7 @@ struct TraceCommandOptions {
   TraceView view;
   bool markdown = false, maps = false, shapes_only = false;
   std::optional<std::string> save;
-  std::vector<std::string> select, pictures;
+  std::vector<std::string> select, pictures, clips;
   std::optional<std::int64_t> tokens;
 };
 
@@ -46,13 +46,16 @@ void check(const TraceCommandOptions& options, const Output& output) {
   const QuestionOptions& question = options.question;
   const bool asks = question.question || question.messages || !question.visuals.empty();
   if (options.shapes_only && asks) {
-    refuse("--shapes-only takes sizes (--picture WxH, --tokens N), not a question or pictures");
+    refuse(
+        "--shapes-only takes sizes (--picture WxH, --clip FxWxH, --tokens N), not a question or "
+        "pictures");
   }
   if (options.shapes_only && (options.save || options.maps || options.view.values)) {
     refuse("--shapes-only computes no values: it cannot be used with --save, --maps or --values");
   }
-  if (!options.shapes_only && (!options.pictures.empty() || options.tokens))
-    refuse("--picture and --tokens are options of --shapes-only");
+  if (!options.shapes_only &&
+      (!options.pictures.empty() || !options.clips.empty() || options.tokens))
+    refuse("--picture, --clip and --tokens are options of --shapes-only");
   if (!options.select.empty() && !options.save) refuse("--select is an option of --save");
   if (options.maps && !output.json()) refuse("--maps is an option of --json");
   if (options.markdown && output.json()) refuse("--md and --json exclude each other");
@@ -72,12 +75,22 @@ audit::PromptShape shape_of(const TraceCommandOptions& options, const model::Mod
                             const audit::Subject& subject) {
   audit::PromptShape shape;
   shape.other_tokens = options.tokens.value_or(kDefaultTokens);
+  const std::string directory = subject.directory.value_or("");
   std::vector<std::string> pictures = options.pictures;
-  if (pictures.empty() && info.has_vision) pictures.emplace_back(kDefaultPicture);
+  const bool asked = !pictures.empty() || !options.clips.empty();
+  if (!asked && info.has_vision) pictures.emplace_back(kDefaultPicture);
+  if (asked && !info.has_vision) {
+    throw Error(Code::no_vision_tower, "the model has no vision tower: expected --tokens alone");
+  }
+  if (!options.clips.empty()) {
+    const video::VideoProcessorConfig processor = audit::video_processor(info, directory);
+    for (const std::string& clip : options.clips)
+      shape.videos.push_back(audit::clip_grid(info, processor, "--clip", clip));
+  }
   if (pictures.empty()) return shape;
   const EngineOptions& engine = options.model.engine;
-  const image::SizeRule rule = audit::size_rule(info, subject.directory.value_or(""),
-                                                {engine.min_pixels, engine.max_pixels});
+  const image::SizeRule rule =
+      audit::size_rule(info, directory, {engine.min_pixels, engine.max_pixels});
   for (const std::string& picture : pictures) {
     shape.images.push_back(
         audit::picture_grid(info, rule, audit::parse_picture_size("--picture", picture)));
@@ -239,6 +252,8 @@ void add_trace_options(Command& command, TraceCommandOptions& options) {
             "bytes, from config.json alone.")
       .option("--picture WxH", options.pictures,
               "With --shapes-only: a picture of this size (default: one of 64x64).")
+      .option("--clip FxWxH", options.clips,
+              "With --shapes-only: a clip of F sampled frames of this size.")
       .option("--tokens N", options.tokens,
               "With --shapes-only: tokens that are no pictures (default: 16).", {0, kMostTokens});
 }

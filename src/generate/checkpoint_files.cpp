@@ -27,10 +27,10 @@ std::optional<chat::ChatTemplate> read_chat_template(const std::string& director
                                                      const std::string& template_path) {
   const std::string jinja =
       template_path.empty() ? directory + "/chat_template.jinja" : template_path;
-  if (!template_path.empty() || io::is_file(jinja))
+  if (!template_path.empty() || io::has_file(jinja))
     return chat::ChatTemplate::parse(io::read_file(jinja), jinja);
   const std::string config = directory + "/tokenizer_config.json";
-  if (!io::is_file(config)) return std::nullopt;
+  if (!io::has_file(config)) return std::nullopt;
   std::optional<std::string> source = template_of_tokenizer_config(config);
   if (!source) return std::nullopt;
   return chat::ChatTemplate::parse(*source, config + ": chat_template");
@@ -61,7 +61,7 @@ ControlIds read_control_ids(const std::string& directory, const tokenizer::Token
     if (const auto id = tokenizer.id_of(token)) ids.end.push_back(*id);
   }
   const std::string path = directory + "/config.json";
-  if (!io::is_file(path)) return ids;
+  if (!io::has_file(path)) return ids;
   const io::Json json = io::read_json_file(path, Code::invalid_config);
   const io::JsonReader root(json, path, "", Code::invalid_config);
   const auto take = [&](const char* key, std::int32_t& id) {
@@ -77,14 +77,14 @@ ControlIds read_control_ids(const std::string& directory, const tokenizer::Token
 
 bool may_see_pictures(const std::string& directory) {
   const std::string path = directory + "/config.json";
-  if (!io::is_file(path)) return true;
+  if (!io::has_file(path)) return true;
   const io::Json json = io::read_json_file(path, Code::invalid_config);
   return io::JsonReader(json, path, "", Code::invalid_config).has("vision_config");
 }
 
 bool has_processor_file(const std::string& directory) {
-  return io::is_file(directory + "/preprocessor_config.json") ||
-         io::is_file(directory + "/processor_config.json");
+  return io::has_file(directory + "/preprocessor_config.json") ||
+         io::has_file(directory + "/processor_config.json");
 }
 
 }  // namespace sightline::generate

@@ -12,7 +12,7 @@ namespace sightline::generate {
 GenerationConfig read_generation_config(const std::string& directory) {
   GenerationConfig config;
   const std::string path = directory + "/generation_config.json";
-  if (!io::is_file(path)) return config;
+  if (!io::has_file(path)) return config;
   const io::Json json = io::read_json_file(path, Code::invalid_config);
   const io::JsonReader root(json, path, "", Code::invalid_config);
   if (!json.is_object()) root.fail("an object", json.type_name());

@@ -43,7 +43,7 @@ std::unique_ptr<model::VisionLanguageModel> build(const io::Json& json, const st
 std::unique_ptr<model::VisionLanguageModel> load_model(const std::string& directory, bool use_mmap,
                                                        const io::WeightForm& form) {
   const std::string path = directory + "/config.json";
-  if (!io::is_file(path)) {
+  if (!io::has_file(path)) {
     throw Error(Code::missing_file,
                 fmt::format("{}: no such file: a checkpoint directory needs config.json", path),
                 {{"file", path}});

@@ -110,6 +110,15 @@ ReferenceCase ReferenceCase::read(const std::string& path, const model::ModelInf
   ReferenceCase result;
   result.path = path;
   result.file = open_case(path);
+  if (!result.file->find("input_ids")) {
+    throw Error(Code::invalid_case,
+                fmt::format("{}: expected a reference case with input_ids, which "
+                            "tools/reference/capture.py makes (docs/parity.md), found a file "
+                            "without; two captures of 'sightline trace --save' are compared by "
+                            "'sightline diff'",
+                            path),
+                {{"file", path}, {"tensor", "input_ids"}});
+  }
   const CaseReader reader(result, info);
   result.ids = reader.ids();
   result.images = reader.visuals("pixel_values", "image_grid_thw");

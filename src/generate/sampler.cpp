@@ -149,9 +149,9 @@ std::int32_t Sampler::next(std::span<const float> logits, TokenMask mask) {
   const auto best = std::max_element(scores_.begin(), scores_.end());
   if (best == scores_.end() || !std::isfinite(*best)) {
     throw Error(Code::non_finite,
-                "the model's logits hold no finite value for any allowed token: the weights or the "
-                "picture's "
-                "features are not finite; `sightline trace` names the first such module");
+                "the model's logits hold no finite value for any allowed token: expected finite "
+                "weights; `sightline inspect --check` finds bad ones, `sightline trace` names the "
+                "first module that is not finite");
   }
   auto chosen = static_cast<std::int32_t>(best - scores_.begin());
   if (!options_.greedy()) {

@@ -108,14 +108,14 @@ ProcessorConfig read_processor_config(const std::string& directory, const PixelL
   const std::string nested = directory + "/" + kNewFile, flat = directory + "/" + kOldFile;
   ProcessorConfig config;
   bool found = false;
-  if (io::is_file(nested)) {
+  if (io::has_file(nested)) {
     const io::Json json = io::read_json_file(nested, Code::invalid_processor);
     if (const io::Json* part = json.find("image_processor"); part != nullptr && part->is_object()) {
       config = parse_processor_config(*part, nested, "image_processor");
       found = true;
     }
   }
-  if (!found && !io::is_file(flat)) {
+  if (!found && !io::has_file(flat)) {
     throw Error(
         Code::missing_file,
         fmt::format("{}: expected {} or {} with an image_processor, found neither; download "

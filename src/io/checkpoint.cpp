@@ -23,9 +23,9 @@ class DirectoryCheckpoint final : public Checkpoint {
   DirectoryCheckpoint(const std::string& directory, bool use_mmap, const WeightForm& form)
       : directory_(directory), form_(form) {
     const std::string index = (fs::path(directory) / kShardIndexFile).string();
-    if (is_file(index)) {
+    if (has_file(index)) {
       open_shards(read_shard_index(index), index, use_mmap);
-    } else if (is_file((fs::path(directory) / kSingleFile).string())) {
+    } else if (has_file((fs::path(directory) / kSingleFile).string())) {
       add_file(kSingleFile, use_mmap);
     } else {
       throw Error(Code::missing_file,
@@ -86,7 +86,7 @@ class DirectoryCheckpoint final : public Checkpoint {
 
   void open_shards(const ShardIndex& index, const std::string& index_path, bool use_mmap) {
     for (const std::string& shard : index.shards) {
-      if (!is_file((fs::path(directory_) / shard).string())) {
+      if (!has_file((fs::path(directory_) / shard).string())) {
         throw Error(
             Code::missing_shard,
             fmt::format("{}: the index names shard {}, found no such file: download it again",

@@ -115,7 +115,7 @@ void copy_small_files(const std::string& from, const StagedDirectory& directory,
                       std::vector<std::string>& files) {
   for (const char* name : kSmallFiles) {
     const std::string file = fmt::format("{}/{}", from, name);
-    if (!is_file(file)) continue;
+    if (!has_file(file)) continue;
     write_file(directory.path(name), read_file(file));
     files.emplace_back(name);
   }

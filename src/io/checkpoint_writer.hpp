@@ -26,6 +26,11 @@ using BytesWritten = std::function<void(std::int64_t done, std::int64_t all)>;
 struct Shard {
   std::string file;                  ///< its name
   std::vector<TensorEntry> tensors;  ///< in the order of their bytes; `begin` and `bytes` are set
+
+  /// Of the whole file.
+  [[nodiscard]] std::int64_t bytes() const {
+    return tensors.empty() ? 0 : tensors.back().begin + tensors.back().bytes;
+  }
 };
 
 /// Consecutive groups of tensors, as many in each shard as fit `shard_bytes` (at least one group).

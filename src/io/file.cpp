@@ -54,6 +54,11 @@ std::string reason(int error_number) { return std::generic_category().message(er
               {{"file", path}, {"max_bytes", std::to_string(max_bytes)}});
 }
 
+[[noreturn]] void fail_kind(const std::string& path, const char* kind) {
+  throw Error(Code::file_unreadable, fmt::format("{}: expected a file, found {}", path, kind),
+              {{"file", path}});
+}
+
 const char* kind_of(mode_t mode) {
   if (S_ISDIR(mode)) return "a directory";
   if (S_ISSOCK(mode)) return "a socket";
@@ -77,9 +82,7 @@ Descriptor open_readable(const std::string& path) {
   if (S_ISFIFO(status.st_mode)) {
     if (::fcntl(file.number(), F_SETFL, O_RDONLY) != 0) fail_read(path, reason(errno));
   } else if (!S_ISREG(status.st_mode)) {
-    throw Error(Code::file_unreadable,
-                fmt::format("{}: expected a file, found {}", path, kind_of(status.st_mode)),
-                {{"file", path}});
+    fail_kind(path, kind_of(status.st_mode));
   }
   return file;
 }
@@ -141,6 +144,14 @@ void write_file(const std::string& path, std::string_view bytes) {
 bool is_file(const std::string& path) {
   std::error_code failure;
   return fs::is_regular_file(path, failure);
+}
+
+bool has_file(const std::string& path) {
+  std::error_code failure;
+  const fs::file_status status = fs::status(path, failure);
+  if (!fs::exists(status)) return false;
+  if (fs::is_regular_file(status)) return true;
+  fail_kind(path, fs::is_directory(status) ? "a directory" : "a device or a pipe");
 }
 
 }  // namespace sightline::io

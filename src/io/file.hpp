@@ -22,5 +22,8 @@ void write_file(const std::string& path, std::string_view bytes);
 
 /// True if the path names an existing regular file (after following links).
 bool is_file(const std::string& path);
+/// The same for a file that may be left out: anything else of that name is a mistake, and throws
+/// Error(file_unreadable).
+bool has_file(const std::string& path);
 
 }  // namespace sightline::io

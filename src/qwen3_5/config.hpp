@@ -13,7 +13,7 @@
 
 #include "io/json.hpp"
 #include "io/quantisation.hpp"
-#include "nn/vision_block.hpp"
+#include "model/config_values.hpp"
 
 namespace sightline::qwen3_5 {
 
@@ -61,14 +61,7 @@ struct TextConfig {
   [[nodiscard]] std::int64_t conv_width() const { return 2 * key_width() + value_width(); }
 };
 
-struct VisionConfig {
-  std::string_view family = "Qwen3_5";  ///< prefix of transformers' class names
-  std::int64_t depth = 0, hidden_size = 0, intermediate_size = 0, num_heads = 0, in_channels = 0;
-  std::int64_t patch_size = 0, temporal_patch_size = 0, spatial_merge_size = 0, out_hidden_size = 0;
-  std::int64_t num_position_embeddings = 0;
-
-  [[nodiscard]] nn::VisionShape shape() const;
-};
+using model::VisionConfig;
 
 struct Config {
   std::string model_type;

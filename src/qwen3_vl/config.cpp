@@ -1,5 +1,4 @@
-// Parsing config.json (config.hpp). Limits are sanity bounds that keep every later size computation
-// inside 64 bits.
+// Parsing config.json (config.hpp).
 #include "qwen3_vl/config.hpp"
 
 #include <fmt/format.h>
@@ -10,31 +9,15 @@ namespace sightline::qwen3_vl {
 namespace {
 
 using io::JsonReader;
-
-// Far above any published value (vocabulary 151,936; hidden 5,120; 94 layers; 128 experts), far
-// below overflow when multiplied.
-constexpr std::int64_t kMaxWidth = 1 << 20;
-constexpr std::int64_t kMaxVocabulary = 1 << 24;
-constexpr std::int64_t kMaxLayers = 4096;
-constexpr std::int64_t kMaxExperts = 1 << 16;
-constexpr std::int64_t kMaxPositions = std::int64_t{1} << 31;
-
-std::int64_t width(const JsonReader& object, std::string_view key) {
-  return object.at(key).integer(1, kMaxWidth);
-}
-
-void require_text(const JsonReader& object, std::string_view key, const std::string& expected) {
-  if (!object.has(key)) return;
-  const JsonReader member = object.at(key);
-  if (member.string() != expected)
-    member.fail("\"" + expected + "\"", "\"" + member.string() + "\"");
-}
-
-void require_flag(const JsonReader& object, std::string_view key, bool expected,
-                  const std::string& why) {
-  if (!object.has(key) || object.at(key).boolean() == expected) return;
-  object.at(key).fail(fmt::format("{} ({})", expected, why), fmt::format("{}", !expected));
-}
+using model::kMaxExperts;
+using model::kMaxLayers;
+using model::kMaxPositions;
+using model::kMaxTheta;
+using model::kMaxVocabulary;
+using model::require_flag;
+using model::require_text;
+using model::token_id;
+using model::width;
 
 RopeParameters parse_rope(const JsonReader& text, std::int64_t head_dim) {
   // The published files spell it rope_scaling, with rope_theta beside it; transformers saves
@@ -45,17 +28,9 @@ RopeParameters parse_rope(const JsonReader& text, std::int64_t head_dim) {
   for (const char* key : {"rope_type", "type"}) require_text(rope, key, "default");
   require_flag(rope, "mrope_interleaved", true, "transformers always interleaves the axes");
   RopeParameters parameters;
-  constexpr double kMaxTheta = 1e12;
   parameters.rope_theta =
       (rope.has("rope_theta") ? rope : text).at("rope_theta").number(1.0, kMaxTheta);
-  parameters.mrope_section = kDefaultSection;
-  if (rope.has("mrope_section")) {
-    const JsonReader section = rope.at("mrope_section");
-    if (section.size() != 3)
-      section.fail("3 numbers (temporal, height, width)", std::to_string(section.size()));
-    for (std::size_t i = 0; i < 3; ++i)
-      parameters.mrope_section[i] = section.at(i).integer(0, kMaxWidth);
-  }
+  parameters.mrope_section = model::mrope_section(rope, kDefaultSection);
   const auto& [t, h, w] = parameters.mrope_section;
   if (t + h + w != head_dim / 2) {
     rope.at("mrope_section")
@@ -63,16 +38,6 @@ RopeParameters parse_rope(const JsonReader& text, std::int64_t head_dim) {
               std::to_string(t + h + w));
   }
   return parameters;
-}
-
-std::vector<std::int32_t> parse_eos(const JsonReader& text) {
-  std::vector<std::int32_t> ids;
-  if (!text.has("eos_token_id")) return ids;
-  const JsonReader eos = text.at("eos_token_id");
-  if (!eos.value().is_array()) return {static_cast<std::int32_t>(eos.integer(0, kMaxVocabulary))};
-  for (std::size_t i = 0; i < eos.size(); ++i)
-    ids.push_back(static_cast<std::int32_t>(eos.at(i).integer(0, kMaxVocabulary)));
-  return ids;
 }
 
 void parse_experts(const JsonReader& text, TextConfig& config) {
@@ -102,7 +67,7 @@ TextConfig parse_text(const JsonReader& text, bool moe) {
   config.head_dim = width(text, "head_dim");
   config.max_position_embeddings = text.at("max_position_embeddings").integer(1, kMaxPositions);
   config.rms_norm_eps = text.at("rms_norm_eps").number(0.0, 1.0);
-  config.eos_token_id = parse_eos(text);
+  config.eos_token_id = model::eos_ids(text);
   if (config.num_attention_heads % config.num_key_value_heads != 0) {
     text.at("num_attention_heads")
         .fail(fmt::format("a multiple of {}", config.num_key_value_heads),
@@ -142,48 +107,9 @@ std::vector<std::int64_t> parse_deepstack(const JsonReader& vision, std::int64_t
   return indexes;
 }
 
-void check_vision(const JsonReader& vision, const VisionConfig& config, std::int64_t hidden_size) {
-  require_text(vision, "hidden_act", "gelu_pytorch_tanh");
-  if (config.out_hidden_size != hidden_size) {
-    vision.at("out_hidden_size")
-        .fail(fmt::format("{} (the text model's hidden_size)", hidden_size),
-              std::to_string(config.out_hidden_size));
-  }
-  // Half of a head's frequency pairs turn with the row, half with the column.
-  if (config.hidden_size % config.num_heads != 0 ||
-      (config.hidden_size / config.num_heads) % 4 != 0) {
-    vision.at("num_heads")
-        .fail("hidden_size / num_heads to be a multiple of 4", std::to_string(config.num_heads));
-  }
-  std::int64_t side = 1;
-  while (side * side < config.num_position_embeddings) ++side;
-  if (side * side != config.num_position_embeddings) {
-    vision.at("num_position_embeddings")
-        .fail("a square number", std::to_string(config.num_position_embeddings));
-  }
-  if (!vision.has("rope_parameters")) return;
-  const JsonReader rope = vision.at("rope_parameters");
-  require_text(rope, "rope_type", "axial");
-  constexpr double kTheta = 10000.0;  // nn::VisionRotaryEmbedding, specification 5.3
-  if (rope.has("rope_theta")) (void)rope.at("rope_theta").number(kTheta, kTheta);
-}
-
 VisionConfig parse_vision(const JsonReader& vision, const TextConfig& text) {
-  VisionConfig config;
-  config.family = text.family;
-  config.depth = vision.at("depth").integer(1, kMaxLayers);
-  config.hidden_size = width(vision, "hidden_size");
-  config.intermediate_size = width(vision, "intermediate_size");
-  config.num_heads = width(vision, "num_heads");
-  config.in_channels = vision.at("in_channels").integer(3, 3);
-  constexpr std::int64_t kMaxPatch = 256;
-  config.patch_size = vision.at("patch_size").integer(1, kMaxPatch);
-  config.temporal_patch_size = vision.at("temporal_patch_size").integer(1, kMaxPatch);
-  config.spatial_merge_size = vision.at("spatial_merge_size").integer(1, kMaxPatch);
-  config.out_hidden_size = width(vision, "out_hidden_size");
-  config.num_position_embeddings = width(vision, "num_position_embeddings");
+  VisionConfig config{model::read_vision_config(vision, text.family, text.hidden_size), {}};
   config.deepstack_visual_indexes = parse_deepstack(vision, config.depth, text.num_hidden_layers);
-  check_vision(vision, config, text.hidden_size);
   return config;
 }
 
@@ -192,12 +118,6 @@ VisionConfig parse_vision(const JsonReader& vision, const TextConfig& text) {
 bool TextConfig::is_sparse(std::int64_t layer) const {
   return num_experts > 0 && (layer + 1) % decoder_sparse_step == 0 &&
          std::find(mlp_only_layers.begin(), mlp_only_layers.end(), layer) == mlp_only_layers.end();
-}
-
-nn::VisionShape VisionConfig::shape() const {
-  return {family,     hidden_size,        intermediate_size,
-          num_heads,  in_channels,        temporal_patch_size,
-          patch_size, spatial_merge_size, out_hidden_size};
 }
 
 Config parse_config(const io::Json& json, const std::string& file) {
@@ -222,14 +142,10 @@ Config parse_config(const io::Json& json, const std::string& file) {
     config.tie_word_embeddings = root.at("tie_word_embeddings").boolean();
   // transformers' defaults are the published ids (specification 10).
   constexpr std::int32_t kImage = 151655, kVideo = 151656, kStart = 151652, kEnd = 151653;
-  const auto id = [&](const char* key, std::int32_t fallback) {
-    return root.has(key) ? static_cast<std::int32_t>(root.at(key).integer(0, kMaxVocabulary))
-                         : fallback;
-  };
-  config.image_token_id = id("image_token_id", kImage);
-  config.video_token_id = id("video_token_id", kVideo);
-  config.vision_start_token_id = id("vision_start_token_id", kStart);
-  config.vision_end_token_id = id("vision_end_token_id", kEnd);
+  config.image_token_id = token_id(root, "image_token_id", kImage);
+  config.video_token_id = token_id(root, "video_token_id", kVideo);
+  config.vision_start_token_id = token_id(root, "vision_start_token_id", kStart);
+  config.vision_end_token_id = token_id(root, "vision_end_token_id", kEnd);
   config.quantisation = io::parse_quantisation(root, file);
   return config;
 }

@@ -13,7 +13,7 @@
 
 #include "io/json.hpp"
 #include "io/quantisation.hpp"
-#include "nn/vision_block.hpp"
+#include "model/config_values.hpp"
 
 namespace sightline::qwen3_vl {
 
@@ -39,15 +39,9 @@ struct TextConfig {
   [[nodiscard]] bool is_sparse(std::int64_t layer) const;
 };
 
-struct VisionConfig {
-  std::string_view family;
-  std::int64_t depth = 0, hidden_size = 0, intermediate_size = 0, num_heads = 0, in_channels = 0;
-  std::int64_t patch_size = 0, temporal_patch_size = 0, spatial_merge_size = 0, out_hidden_size = 0;
-  std::int64_t num_position_embeddings = 0;
+struct VisionConfig : model::VisionConfig {
   /// Blocks after which a DeepStack merger looks at the hidden rows, ascending.
   std::vector<std::int64_t> deepstack_visual_indexes;
-
-  [[nodiscard]] nn::VisionShape shape() const;
 };
 
 struct Config {

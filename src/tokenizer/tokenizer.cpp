@@ -19,7 +19,7 @@ Tokenizer::Tokenizer(TokenizerFile parts)
 }
 
 Tokenizer Tokenizer::load(const std::string& path) {
-  if (!io::is_file(path)) {
+  if (!io::has_file(path)) {
     throw Error(Code::missing_file,
                 fmt::format("{}: expected a tokenizer.json, found no file", path),
                 {{"file", path}});

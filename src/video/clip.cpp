@@ -71,10 +71,7 @@ void Clip::choose_frames(const ClipOptions& options) {
 void Clip::choose_size(const ClipOptions& options) {
   const ClipFacts& facts = reader_->facts();
   const std::int64_t n = sampling_.count;
-  image::ClipRule rule;
-  rule.size = config_.frames.size_rule();
-  rule.temporal_patch = config_.frames.temporal_patch_size;
-  rule.cap_pixels_per_frame = config_.cap_pixels_per_frame;
+  image::ClipRule rule = config_.clip_rule();
   // Bounds keep the products in 64 bits: at most 2^17 frames of 2^40 pixels.
   const auto of_all = [&](std::int64_t pixels) {
     return std::min(pixels, image::kMaxPixelLimit) * n;

@@ -21,6 +21,7 @@ extern "C" {
 
 #include "image/orient.hpp"
 #include "video/ffmpeg_frame.hpp"
+#include "video/matroska.hpp"
 #include "video/timeline.hpp"
 
 namespace sightline::video {
@@ -33,6 +34,8 @@ constexpr const char* kAccepted = "MP4, MOV, WebM, Matroska (MKV), GIF or animat
 // Bounds the index; some 38 hours at 30 frames per second.
 constexpr std::size_t kMaxPackets = std::size_t{1} << 22;
 constexpr int kReadBytes = 1 << 15;
+constexpr std::size_t kNameBytes = 64;       // hold the name of the kind of Matroska
+constexpr std::size_t kSegmentBytes = 4096;  // hold the size of its Segment
 
 struct Delete {
   void operator()(AVFormatContext* format) const { avformat_close_input(&format); }
@@ -62,12 +65,14 @@ class Input {
     if (io_ == nullptr) av_free(buffer);
     taken(io_.get());
   }
-  [[nodiscard]] std::string head() const {
-    constexpr std::size_t kBytes = 64;
-    std::string bytes(kBytes, '\0');
-    source_.read(0, reinterpret_cast<std::uint8_t*>(bytes.data()), kBytes);
+  [[nodiscard]] std::string head(std::size_t count) const {
+    std::string bytes(count, '\0');
+    const std::int64_t got = source_.read(0, reinterpret_cast<std::uint8_t*>(bytes.data()),
+                                          static_cast<std::int64_t>(count));
+    bytes.resize(static_cast<std::size_t>(std::max<std::int64_t>(got, 0)));
     return bytes;
   }
+  [[nodiscard]] std::int64_t size() const { return source_.size(); }
   [[nodiscard]] AVIOContext* rewound() {
     at_ = 0;
     avio_flush(io_.get());
@@ -348,12 +353,16 @@ void ContainerClip::describe_end(std::int64_t packets) {
   } else if (alone && end > 0 && promised_end > end + kSlack) {
     facts_.notes.push_back(
         fmt::format("ends early: {:.1f} of {:.1f} seconds are there", end, promised_end));
+  } else if (const auto whole = matroska_bytes(input_.head(kSegmentBytes));
+             whole && *whole > input_.size()) {
+    facts_.notes.push_back(
+        fmt::format("ends early: {} of {} bytes are there", input_.size(), *whole));
   }
 }
 
 void ContainerClip::describe() {
   const AVCodecParameters* parameters = stream_->codecpar;
-  facts_.format = fmt::format("{} ({})", container_name(format_.get(), input_.head()),
+  facts_.format = fmt::format("{} ({})", container_name(format_.get(), input_.head(kNameBytes)),
                               avcodec_get_name(parameters->codec_id));
   facts_.frames = timeline_.frames;
   facts_.rate = timeline_.rate;

@@ -38,7 +38,7 @@ void read_sampling(const io::JsonReader& reader, VideoProcessorConfig& config) {
 // The `video_processor` member of processor_config.json, if there is one.
 std::optional<io::Json> nested_part(const std::string& directory) {
   const std::string file = directory + "/" + kNewFile;
-  if (!io::is_file(file)) return std::nullopt;
+  if (!io::has_file(file)) return std::nullopt;
   const io::Json json = io::read_json_file(file, Code::invalid_processor);
   const io::Json* part = json.find("video_processor");
   if (part == nullptr || !part->is_object()) return std::nullopt;
@@ -58,14 +58,14 @@ VideoProcessorConfig parse_video_processor_config(const io::Json& json, const st
 }
 
 bool has_video_processor(const std::string& directory) {
-  return io::is_file(directory + "/" + kOldFile) || nested_part(directory).has_value();
+  return io::has_file(directory + "/" + kOldFile) || nested_part(directory).has_value();
 }
 
 VideoProcessorConfig read_video_processor_config(const std::string& directory) {
   const std::string flat = directory + "/" + kOldFile;
   if (const auto part = nested_part(directory))
     return parse_video_processor_config(*part, directory + "/" + kNewFile, "video_processor");
-  if (!io::is_file(flat)) {
+  if (!io::has_file(flat)) {
     throw Error(Code::missing_file,
                 fmt::format("{}: expected {} or {} with a video_processor, found neither; download "
                             "the file beside the weights",

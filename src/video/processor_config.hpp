@@ -16,6 +16,11 @@ struct VideoProcessorConfig {
   calc::SamplingRule sampling;    ///< temporal_patch is the processor's
   bool do_sample_frames = true;
   bool cap_pixels_per_frame = false;
+
+  /// How frames are resized where a request has no limits of its own.
+  [[nodiscard]] image::ClipRule clip_rule() const noexcept {
+    return {frames.size_rule(), frames.temporal_patch_size, cap_pixels_per_frame};
+  }
 };
 
 /// True if the directory has a file that describes a video processor. Throws

@@ -89,15 +89,17 @@ Finished sightline(const std::vector<std::string>& arguments, const Surroundings
   return {code, io::read_file(folder.path("out")), io::read_file(folder.path("err"))};
 }
 
-Running::Running(const std::vector<std::string>& arguments, const std::string& input)
+Running::Running(const std::vector<std::string>& arguments, const std::string& input,
+                 const std::string& error_file)
     : input_file_(fs::temp_directory_path() / fmt::format("sightline-e2e-in-{}", getpid())) {
   io::write_file(input_file_.string(), input);
   std::array<int, 2> ends{};
   if (pipe2(ends.data(), O_CLOEXEC) != 0) throw std::runtime_error("pipe");
+  (void)fcntl(ends[1], F_SETPIPE_SZ, static_cast<int>(sysconf(_SC_PAGESIZE)));
   const int in = open(input_file_.c_str(), O_RDONLY | O_CLOEXEC);
-  const int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
-  pid_ = start(arguments, {}, {in, ends[1], null});
-  for (const int fd : {in, null, ends[1]}) close(fd);
+  const int error = open(error_file.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+  pid_ = start(arguments, {}, {in, ends[1], error});
+  for (const int fd : {in, error, ends[1]}) close(fd);
   out_ = ends[0];
 }
 

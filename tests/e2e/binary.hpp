@@ -31,10 +31,13 @@ struct Surroundings {
 
 Finished sightline(const std::vector<std::string>& arguments, const Surroundings& around = {});
 
-/// A running binary whose standard output is a pipe held by the test.
+/// A running binary whose standard output is a pipe held by the test. The pipe holds one page: a
+/// program that has more to say waits for the test to read.
 class Running {
  public:
-  explicit Running(const std::vector<std::string>& arguments, const std::string& input = {});
+  /// Standard error goes to `error_file`, if there is one.
+  explicit Running(const std::vector<std::string>& arguments, const std::string& input = {},
+                   const std::string& error_file = "/dev/null");
   ~Running();
   Running(const Running&) = delete;
   Running& operator=(const Running&) = delete;
@@ -78,5 +81,7 @@ std::string write_picture(const Folder& folder, const std::string& name, std::in
 /// byte-level tokenizer of 512 ids, the published template and processor files. What it answers
 /// means nothing.
 void write_checkpoint(const Folder& folder, const std::string& model = "dense");
+/// Makes that checkpoint one whose answers end at --max-tokens alone.
+void leave_out_end_tokens(const Folder& folder);
 
 }  // namespace sightline::e2e

@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "binary.hpp"
+#include "io/file.hpp"
 #include "tokenizer/byte_alphabet.hpp"
 
 namespace sightline::e2e {
@@ -83,6 +84,16 @@ void write_checkpoint(const Folder& folder, const std::string& model) {
   }
   folder.link("processor/chat_template.jinja", "chat_template.jinja");
   folder.link("processor/preprocessor_config.json", "preprocessor_config.json");
+}
+
+void leave_out_end_tokens(const Folder& folder) {
+  std::string text = io::read_file(folder.path("tokenizer.json"));
+  for (const std::string end : {"<|im_end|>", "<|endoftext|>"}) {
+    const std::size_t at = text.find(io::to_json_text(end));
+    if (at == std::string::npos) throw std::runtime_error("no " + end);
+    text.replace(at + 3, 2, "no");
+  }
+  folder.write("tokenizer.json", text);
 }
 
 }  // namespace sightline::e2e

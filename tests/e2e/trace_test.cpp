@@ -27,6 +27,22 @@ TEST(Trace, ShapesFromAConfigurationAlone) {
   EXPECT_EQ(at(done.json(), {"inputs"}).as_array().back().find("shape")->as_array()[0].as_int(), 2);
 }
 
+// A clip of five frames has three pairs of frames, each a run of placeholders.
+TEST(Trace, ShapesOfAClip) {
+  const Folder folder;
+  folder.link("models/dense/config.json", "config.json");
+  const Finished done = sightline({"trace", folder.path(), "--shapes-only", "--clip", "5x256x256",
+                                   "--tokens", "9", "--json"}),
+                 pair = sightline({"trace", folder.path(), "--shapes-only", "--clip", "2x256x256",
+                                   "--tokens", "9", "--json"});
+  ASSERT_EQ(done.code, 0) << done.err;
+  ASSERT_EQ(pair.code, 0) << pair.err;
+  EXPECT_EQ(at(done.json(), {"visual_tokens"}).as_int(),
+            3 * at(pair.json(), {"visual_tokens"}).as_int());
+  EXPECT_EQ(at(done.json(), {"prompt_tokens"}).as_int(),
+            at(done.json(), {"visual_tokens"}).as_int() + 9);
+}
+
 void expect_fits(const Finished& done) {
   ASSERT_EQ(done.code, 0) << done.err;
   EXPECT_EQ(done.out.find('\x1b'), std::string::npos);  // not a terminal
@@ -190,6 +206,12 @@ INSTANTIATE_TEST_SUITE_P(
         Wrong{{"trace", "qwen3.5-2b", "--shapes-only", "hello"}, 2, "not a question"},
         Wrong{{"trace", "qwen3.5-2b", "--shapes-only", "--picture", "64"}, 2, "WIDTHxHEIGHT"},
         Wrong{{"trace", "qwen3.5-2b", "--shapes-only", "--picture", "8x2000"}, 3, "longest side"},
+        Wrong{{"trace", "qwen3.5-2b", "--shapes-only", "--clip", "640x480"},
+              2,
+              "FRAMESxWIDTHxHEIGHT"},
+        Wrong{{"trace", "qwen3.5-2b", "--shapes-only", "--clip", "769x64x64"}, 2, "2 to 768"},
+        Wrong{{"trace", "qwen3.5-2b", "--clip", "4x64x64"}, 2, "--shapes-only"},
+        Wrong{{"trace", "qwen3.5-2b", "--shapes-only", "--tokens", "262144"}, 5, "at most 262144"},
         Wrong{{"trace", "qwen3.5-2b", "--shapes-only", "--save", "x"}, 2, "--save"},
         Wrong{{"trace", "no-such-model", "--shapes-only"}, 2, "sightline models"},
         Wrong{{"diff", "no-such-file", "other"}, 3, "no-such-file"},

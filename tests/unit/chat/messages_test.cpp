@@ -156,10 +156,11 @@ TEST(Messages, PixelLimitsAreHonouredInBothPlaces) {
 
 TEST(Messages, NothingInAPartIsIgnored) {
   const std::string at = "messages[0].content[0]";
+  const std::string known =
+      "one of text, input_text, output_text, image, image_url, input_image, video, input_video";
   EXPECT_EQ(error_of_parts(R"([{"type": "audio"}])"),
-            at + ".type: expected text, image, image_url, input_image or video, found \"audio\"");
-  EXPECT_EQ(error_of_parts(R"([{}])"),
-            at + ".type: expected text, image, image_url, input_image or video, found nothing");
+            at + ".type: expected " + known + ", found \"audio\"");
+  EXPECT_EQ(error_of_parts(R"([{}])"), at + ".type: expected " + known + ", found nothing");
   EXPECT_EQ(error_of_parts(R"(["hi"])"), at + ": expected an object with a type, found string");
   EXPECT_EQ(error_of_parts(R"([{"type": "text", "text": null}])"),
             at + ".text: expected a string, found null");

@@ -116,6 +116,11 @@ TEST(Calc, OneBudgetForEitherFamily) {
             with({"--model", "gemma-4-12b", "--soft-token-budget", "70"}).out);
   EXPECT_NE(with({"--budget", "9", "--budget-tokens", "9"}).out.find("given twice"),
             std::string::npos);
+  // Errors name what was typed, and options alone.
+  EXPECT_NE(with({"--soft-token-budget", "70"})
+                .out.find("--soft-token-budget: only Gemma has one; use --budget-tokens or "
+                          "--max-pixels"),
+            std::string::npos);
 }
 
 TEST(Calc, CapIsAFlagToo) {

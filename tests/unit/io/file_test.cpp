@@ -120,6 +120,18 @@ TEST_F(File, FailedWritesLeaveNothing) {
   EXPECT_EQ(entries(), 0U);
 }
 
+// A folder where a file may be left out is no file left out.
+TEST_F(File, WhatMayBeLeftOutIsAFileOrNothing) {
+  EXPECT_FALSE(has_file(path("none")));
+  write_file(path("a"), "x");
+  EXPECT_TRUE(has_file(path("a")));
+  fs::create_directory(path("folder"));
+  EXPECT_EQ(message_of(Code::file_unreadable, [&] { has_file(path("folder")); }),
+            path("folder") + ": expected a file, found a directory");
+  EXPECT_EQ(message_of(Code::file_unreadable, [&] { has_file("/dev/zero"); }),
+            "/dev/zero: expected a file, found a device or a pipe");
+}
+
 // /dev/stdout and the like must not be replaced by a file, a link must keep pointing to its target.
 TEST_F(File, WritesThroughDevicesAndLinks) {
   write_file("/dev/null", "x");
