@@ -34,30 +34,23 @@ inline double sum_of(const float* x, std::int64_t n) {
   return tree_sum(strands);
 }
 
-inline float inverse_root_mean(const float* x, std::int64_t n, float eps) {
-  const double mean = sum_of_squares(x, n, 0) / static_cast<double>(n);
-  return static_cast<float>(1.0 / __builtin_sqrt(mean + static_cast<double>(eps)));
-}
-
+/// y = x / root mean square of x · (offset + weight), rounded once: what a norm rounds, the layers
+/// behind it may magnify a hundredfold (docs/parity.md).
 void rms_norm(const float* x, const float* weight, float offset, float eps, std::int64_t n,
               float* y) {
-  const float factor = inverse_root_mean(x, n, eps);
-  for (std::int64_t k = 0; k < n; ++k) y[k] = (x[k] * factor) * (offset + weight[k]);
+  const double mean = sum_of_squares(x, n, 0) / static_cast<double>(n);
+  const double factor = 1.0 / __builtin_sqrt(mean + static_cast<double>(eps));
+  const auto shift = static_cast<double>(offset);
+  for (std::int64_t k = 0; k < n; ++k) {
+    y[k] = static_cast<float>((static_cast<double>(x[k]) * factor) *
+                              (shift + static_cast<double>(weight[k])));
+  }
 }
 
 void rms_norm_gated(const float* x, const float* gate, const float* weight, float eps,
                     std::int64_t n, float* y) {
-  const Vec factor = Vec::all(inverse_root_mean(x, n, eps));
-  std::int64_t k = 0;
-  for (; k + Vec::kLanes <= n; k += Vec::kLanes) {
-    const Vec normed = Vec::mul(Vec::mul(Vec::load(x + k), factor), Vec::load(weight + k));
-    Vec::mul(normed, Silu{}(Vec::load(gate + k))).store(y + k);
-  }
-  if (k == n) return;
-  const std::int64_t rest = n - k;
-  const Vec normed =
-      Vec::mul(Vec::mul(Vec::load_first(x + k, rest), factor), Vec::load_first(weight + k, rest));
-  Vec::mul(normed, Silu{}(Vec::load_first(gate + k, rest))).store_first(y + k, rest);
+  rms_norm(x, weight, 0, eps, n, y);
+  map(gate, y, n, y, SiluMul{});
 }
 
 void layer_norm(const float* x, const float* weight, const float* bias, float eps, std::int64_t n,
@@ -73,9 +66,9 @@ void layer_norm(const float* x, const float* weight, const float* bias, float ep
 
 void l2_norm(const float* x, std::int64_t n, float scale, float* y) {
   constexpr double kEps = 1e-6;  // specification 7.2
-  const auto factor = static_cast<float>(static_cast<double>(scale) /
-                                         __builtin_sqrt(sum_of_squares(x, n, 0) + kEps));
-  for (std::int64_t k = 0; k < n; ++k) y[k] = x[k] * factor;
+  const double factor = static_cast<double>(scale) / __builtin_sqrt(sum_of_squares(x, n, 0) + kEps);
+  for (std::int64_t k = 0; k < n; ++k)
+    y[k] = static_cast<float>(static_cast<double>(x[k]) * factor);
 }
 
 void add(const float* a, const float* b, std::int64_t n, float* y) {

@@ -27,10 +27,6 @@ struct Checkpoint {
 constexpr Checkpoint kDense{"dense", 1e-4}, kDenseWide{"dense-wide", 3e-5};
 // moe-per-expert holds the weights of moe, every expert by itself.
 constexpr Checkpoint kMoe{"moe", 5e-5}, kMoePerExpert{"moe-per-expert", 5e-5, "moe"};
-// One token of moe's mixed case has a linear attention that all but cancels (mean square 5e-11, far
-// below the eps of its norm). There the reference is 4.4e-5 from its own run in float64, further
-// than this engine (2e-5), so that two right runs may be more than 5e-5 apart.
-constexpr double kMoeMixedLogits = 1e-4;
 constexpr Checkpoint kQwen3Vl{"qwen3vl", 3e-5}, kQwen3VlMoe{"qwen3vl-moe", 3e-5};
 
 struct CaseOfSet {
@@ -39,9 +35,6 @@ struct CaseOfSet {
 
   [[nodiscard]] std::string cases() const {
     return checkpoint.cases != nullptr ? checkpoint.cases : checkpoint.name;
-  }
-  [[nodiscard]] double logits() const {
-    return cases() == kMoe.name && name == "mixed" ? kMoeMixedLogits : checkpoint.logits;
   }
 };
 
@@ -99,7 +92,7 @@ class Parity : public ::testing::TestWithParam<CaseOfSet> {
     pass.precision = nn::Precision::f32;
     const ReferenceCase reference = ReferenceCase::read(
         fmt::format("{}{}/cases/{}.safetensors", kModels, run.cases(), run.name), model.info());
-    return run_parity(model, pass, reference, {run.logits(), piece, kind});
+    return run_parity(model, pass, reference, {run.checkpoint.logits, piece, kind});
   }
 };
 

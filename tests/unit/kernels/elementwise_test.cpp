@@ -193,6 +193,29 @@ TEST_P(ElementwiseTest, LayerNormKeepsItsAccuracyFarFromZero) {
   EXPECT_LE(relative_l2(y, expected), 3e-7);
 }
 
+// Layers behind a norm may magnify what it rounds: every value is the float nearest to the formula.
+TEST_P(ElementwiseTest, NormsRoundOnce) {
+  constexpr std::int64_t kWidth = 203;
+  const auto x = random_values(kWidth, 11), weight = random_values(kWidth, 12);
+  std::vector<float> rms(kWidth), l2(kWidth);
+  set().rms_norm(x.data(), weight.data(), 1, 1e-6F, kWidth, rms.data());
+  set().l2_norm(x.data(), kWidth, 0.25F, l2.data());
+  double square = 0;
+  for (const float v : x) square += static_cast<double>(v) * static_cast<double>(v);
+  const double by_mean = 1 / std::sqrt(square / kWidth + static_cast<double>(1e-6F));
+  const double by_sum = 0.25 / std::sqrt(square + 1e-6);
+  const auto expect_nearest = [](float found, double exact) {
+    constexpr double kHalf = 0.5 + 1e-6;  // of a unit in the last place; sums differ in their order
+    const double unit = std::ldexp(1.0, std::ilogb(exact) - 23);
+    EXPECT_LE(std::abs(static_cast<double>(found) - exact), kHalf * unit) << exact;
+  };
+  for (std::size_t k = 0; k < x.size(); ++k) {
+    const auto v = static_cast<double>(x[k]);
+    expect_nearest(rms[k], v * by_mean * (1 + static_cast<double>(weight[k])));
+    expect_nearest(l2[k], v * by_sum);
+  }
+}
+
 TEST_P(ElementwiseTest, GatedNormWorksOnGroups) {
   constexpr std::int64_t kWidth = 24;
   const Rows x = make_rows(9, 5 * kWidth, 4);
