@@ -16,6 +16,7 @@
 #include "kernels/bidirectional_attention.hpp"
 #include "kernels/delta_rule.hpp"
 #include "kernels/elementwise.hpp"
+#include "kernels/machine_limits.hpp"
 #include "kernels/matmul.hpp"
 #include "tensor/integer_form.hpp"
 #include "tensor/quantise.hpp"
@@ -36,7 +37,9 @@ struct Machine {
   Threads threads;
   Arena arena;
   Compute compute;
-  explicit Machine(int count) : threads(count), compute{the_set(), threads, arena} {}
+  /// Precision::bf16: a set with tile registers uses them.
+  explicit Machine(int count)
+      : threads(count), compute{the_set(), threads, arena, nullptr, nullptr, Precision::bf16} {}
 };
 
 /// Seconds on the clock, and seconds that this process's threads really ran: the second is what a
@@ -88,9 +91,12 @@ float fma_loop(std::int64_t steps) {
 constexpr double kLoopFlops = 2;
 #endif
 
-/// Peak GFLOP per second of one core, 256-bit fused multiply-add.
+/// Peak GFLOP per second of one core: 256-bit fused multiply-add, or tile products.
 double peak_gflops() {
   static const double peak = [] {
+    Machine machine(1);
+    if (const MachineLimits limits = measure_limits(machine.compute); limits.tiles)
+      return limits.flops * 1e-9;
     constexpr std::int64_t kSteps = 4'000'000;
     return kLoopFlops * kSteps * 1e-9 /
            cpu_seconds_of([&] { benchmark::DoNotOptimize(fma_loop(kSteps)); });

@@ -31,7 +31,8 @@ class Bench {
                std::clamp(shape.rows, std::int64_t{1}, kMostRows),
                std::clamp(shape.weight_bytes, kLeastBytes, kMostBytes)},
         threads_(threads),
-        compute_{kernels::select(isa), threads_, arena_},
+        compute_{kernels::select(isa),    threads_, arena_, nullptr, nullptr,
+                 kernels::Precision::bf16},
         weights_(static_cast<std::size_t>(
                      std::max(stream_outs() * shape_.width, shape_.width * shape_.width)),
                  kOneHalf) {}

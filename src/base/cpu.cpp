@@ -76,8 +76,10 @@ CpuFeatures detect() {
     features.avx512_vnni = bit(extended.c, 11);
     features.avx512_bf16 = bit(more.a, 5);
   }
-  if (all_set(saved, {17, 18}) && bit(extended.d, 24) && request_tiles()) {
-    features.amx_tile = true;
+  const bool has_tiles = bit(extended.d, 24);
+  features.amx_tile = has_tiles && all_set(saved, {17, 18}) && request_tiles();
+  features.tiles_refused = has_tiles && !features.amx_tile;
+  if (features.amx_tile) {
     features.amx_bf16 = bit(extended.d, 22);
     features.amx_int8 = bit(extended.d, 25);
   }

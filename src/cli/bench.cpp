@@ -130,12 +130,13 @@ std::string bench_text(const BenchResult& result) {
                fmt::format("{:.1f}", bytes / kGiga), share(bytes, result.limits.read_bytes)});
   }
   return fmt::format(
-      "{}\nThis machine, measured now: {:.0f} GFLOP/s of float32 multiply-adds, {:.1f} GB/s read "
+      "{}\nThis machine, measured now: {:.0f} GFLOP/s of {} multiply-adds, {:.1f} GB/s read "
       "({}, {} thread{}).\nModel loaded in {:.0f} ms; peak memory {}. Times are medians of {} "
       "runs.\n",
-      table.text(), result.limits.flops / kGiga, result.limits.read_bytes / kGiga,
-      result.kernel_set, result.threads, result.threads == 1 ? "" : "s",
-      result.load_seconds * kMilli, byte_text(generate::peak_memory_bytes()),
+      table.text(), result.limits.flops / kGiga, result.limits.tiles ? "bfloat16 tile" : "float32",
+      result.limits.read_bytes / kGiga, result.kernel_set, result.threads,
+      result.threads == 1 ? "" : "s", result.load_seconds * kMilli,
+      byte_text(generate::peak_memory_bytes()),
       result.lines.empty() ? 0 : result.lines.front().seconds.size());
 }
 

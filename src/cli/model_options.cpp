@@ -104,7 +104,8 @@ void add_machine_options(Command& command, EngineOptions& options) {
               {1, kMostThreads})
       .option("--isa SET", options.isa,
               "Kernel set, see 'sightline version' (default: the best of this machine, or the "
-              "environment variable SIGHTLINE_ISA).")
+              "environment variable SIGHTLINE_ISA). 'amx-twin' computes on any machine what 'amx' "
+              "does, slowly.")
       .flag("--no-mmap", options.use_mmap, "Read the weights into memory instead of mapping them.",
             false);
 }

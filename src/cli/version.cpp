@@ -30,13 +30,16 @@ constexpr const char* kBuildType = SIGHTLINE_BUILD_TYPE;
 io::Json version_json() {
   io::Json sets = io::Json::array();
   for (const kernels::SetInfo& set : kernels::list_sets()) {
-    sets.push(
-        io::Json::Object{{"name", set.name}, {"available", set.available}, {"needs", set.needs}});
+    sets.push(io::Json::Object{{"name", set.name},
+                               {"available", set.available},
+                               {"needs", set.needs},
+                               {"twin", set.twin}});
   }
   const ThreadBudget threads = available_threads();
   return io::Json::Object{{"version", SIGHTLINE_VERSION},
                           {"kernel_set", kernels::name_of(kernels::select(""))},
                           {"kernel_sets", std::move(sets)},
+                          {"kernel_set_refused", kernels::refused_set()},
                           {"cpu", describe(cpu_features())},
                           {"threads", threads.count},
                           {"threads_reason", threads.reason},
@@ -49,13 +52,15 @@ std::string version_text() {
   std::string text = fmt::format("sightline {}\nkernel sets:\n", SIGHTLINE_VERSION);
   const std::string_view best = kernels::name_of(kernels::select(""));
   for (const kernels::SetInfo& set : kernels::list_sets()) {
-    const std::string needs = set.needs.empty() ? "any CPU" : fmt::format("needs {}", set.needs);
+    std::string needs = set.needs.empty() ? "any CPU" : fmt::format("needs {}", set.needs);
+    if (set.twin) needs += "; tile products in plain C++, for tests";
     text += fmt::format("  {:<12}{} ({})\n", set.name,
                         set.name == best ? "default here"
                         : set.available  ? "available"
                                          : "not on this machine",
                         needs);
   }
+  if (!kernels::refused_set().empty()) text += fmt::format("  note: {}\n", kernels::refused_set());
   const ThreadBudget threads = available_threads();
   return text + fmt::format("cpu: {}\nthreads: {} ({})\nbuild: {}, {}, {}\n",
                             describe(cpu_features()), threads.count, threads.reason, kCompiler,

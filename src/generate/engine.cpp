@@ -59,6 +59,8 @@ void settle_kernels(Engine::Impl& impl) {
   impl.info.kernel_set = kernels::name_of(*impl.kernels);
   const bool asked = !impl.options.isa.empty() && impl.options.isa != "auto";
   impl.info.kernel_reason = asked ? "asked for" : "best that this CPU runs";
+  const std::string_view refused = kernels::refused_set();
+  if (!asked && !refused.empty()) impl.info.kernel_reason.append("; ").append(refused);
 }
 
 void settle_context(Engine::Impl& impl) {

@@ -33,6 +33,10 @@ struct Tally {
   bool only = false;
 };
 
+/// `f32` never rounds an activation; `bf16` may round the key/value cache and, where the kernel set
+/// multiplies bfloat16, the left operand of products with weights stored as bfloat16.
+enum class Precision : std::uint8_t { f32, bf16 };
+
 /// Borrowed for the duration of one run. One thread drives it.
 struct Compute {
   const Kernels& kernels;
@@ -40,6 +44,7 @@ struct Compute {
   Arena& arena;
   const std::atomic<bool>* cancel = nullptr;
   Tally* tally = nullptr;
+  Precision precision = Precision::f32;
 
   [[nodiscard]] bool cancelled() const noexcept {
     return cancel != nullptr && cancel->load(std::memory_order_relaxed);

@@ -4,6 +4,7 @@
 
 #include "base/cpu.hpp"
 #include "kernels/table.hpp"
+#include "kernels/tiles.hpp"
 #include "sightline/error.hpp"
 
 namespace sightline::kernels {
@@ -14,45 +15,88 @@ struct Set {
   bool available;
 };
 
-/// Best first.
-std::vector<Set> sets() {
+/// The set `base` with these products of bfloat16.
+Kernels with_tiles(Kernels base, std::string_view name, std::string_view needs,
+                   const TileProducts& tiles) {
+  base.name = name;
+  base.needs = needs;
+  base.tiles = &tiles;
+  return base;
+}
+
+/// Best first, but for those with plain tiles.
+std::vector<Set> sets(const CpuFeatures& cpu) {
   std::vector<Set> list;
 #if defined(__x86_64__)
-  const CpuFeatures& cpu = cpu_features();
-  list.push_back({&kAvx512, cpu.avx512f && cpu.avx512bw && cpu.avx512dq && cpu.avx512vl &&
-                                cpu.avx2 && cpu.fma && cpu.f16c});
-  list.push_back({&kAvx2, cpu.avx2 && cpu.fma && cpu.f16c});
+  const bool avx2 = cpu.avx2 && cpu.fma && cpu.f16c;
+  const bool avx512 = avx2 && cpu.avx512f && cpu.avx512bw && cpu.avx512dq && cpu.avx512vl;
+  // Every CPU with tile registers has the rest.
+  static const Kernels amx = with_tiles(
+      kAvx512Vnni, "amx",
+      "amx_tile amx_bf16 avx512f avx512bw avx512dq avx512vl avx512_vnni fma f16c", kAmxTiles);
+  list.push_back({&amx, avx512 && cpu.avx512_vnni && cpu.amx_tile && cpu.amx_bf16});
+  list.push_back({&kAvx512Vnni, avx512 && cpu.avx512_vnni});
+  list.push_back({&kAvx512, avx512});
+  list.push_back({&kAvx2, avx2});
+#else
+  static_cast<void>(cpu);
 #endif
   list.push_back({&kReference, true});
   return list;
 }
 
+const Kernels& best_of(const std::vector<Set>& list) {
+  return *std::find_if(list.begin(), list.end(), [](const Set& set) {
+            return set.available;
+          })->kernels;
+}
+
+/// The best set of this machine that has no tile registers, with plain ones.
+const Kernels& amx_twin() {
+  static const Kernels twin = [] {
+    std::vector<Set> list = sets(cpu_features());
+    std::erase_if(list, [](const Set& set) { return set.kernels->tiles != nullptr; });
+    return with_tiles(best_of(list), "amx-twin", best_of(list).needs, kPlainTiles);
+  }();
+  return twin;
+}
+
 }  // namespace
 
 const Kernels& select(std::string_view name) {
-  const bool automatic = name.empty() || name == "auto";
+  const std::vector<Set> list = sets(cpu_features());
+  if (name.empty() || name == "auto") return best_of(list);
+  if (name == amx_twin().name) return amx_twin();
   std::string known = "auto";
-  for (const Set& set : sets()) {
-    if (set.available && (automatic || set.kernels->name == name)) return *set.kernels;
+  bool exists = false;
+  for (const Set& set : list) {
+    if (set.available && set.kernels->name == name) return *set.kernels;
     if (set.available) known.append(", ").append(set.kernels->name);
+    exists = exists || set.kernels->name == name;
   }
-  const auto list = list_sets();
-  const bool exists =
-      std::any_of(list.begin(), list.end(), [&](const SetInfo& set) { return set.name == name; });
+  known.append(", ").append(amx_twin().name);
   std::string message = "--isa: ";
   message.append(exists ? "this CPU cannot run the kernel set \"" : "unknown kernel set \"");
   message.append(name).append("\"; this CPU runs: ").append(known);
+  if (exists && !refused_set().empty()) message.append("; ").append(refused_set());
   throw Error(Code::invalid_option, message, {{"option", "--isa"}, {"value", std::string(name)}});
 }
 
 std::string_view name_of(const Kernels& kernels) { return kernels.name; }
 
-std::vector<SetInfo> list_sets() {
+std::vector<SetInfo> list_sets(const CpuFeatures& cpu) {
   std::vector<SetInfo> infos;
-  for (const Set& set : sets()) {
-    infos.push_back({set.kernels->name, set.available, set.kernels->needs});
-  }
+  for (const Set& set : sets(cpu))
+    infos.push_back({set.kernels->name, set.available, set.kernels->needs, false});
+  infos.push_back({amx_twin().name, true, amx_twin().needs, true});
   return infos;
+}
+
+std::vector<SetInfo> list_sets() { return list_sets(cpu_features()); }
+
+std::string_view refused_set(const CpuFeatures& cpu) {
+  return cpu.tiles_refused ? "the operating system refuses the tile registers that \"amx\" needs"
+                           : "";
 }
 
 }  // namespace sightline::kernels

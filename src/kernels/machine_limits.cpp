@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "kernels/table.hpp"
+#include "kernels/tiles.hpp"
 
 namespace sightline::kernels {
 namespace {
@@ -14,19 +15,22 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr int kRounds = 5;
-constexpr std::int64_t kPieces = 64;  // taken by threads as they become free
-constexpr std::int64_t kMultiplyAdds = 200'000;
+constexpr std::int64_t kPieces = 64;      // taken by threads as they become free
+constexpr double kPieceSeconds = 0.5e-3;  // at least, of one piece of multiply-adds
 constexpr std::int64_t kMemory = std::int64_t{256} << 20;  // far beyond the last-level cache
 constexpr std::int64_t kWords = kMemory / static_cast<std::int64_t>(sizeof(std::uint64_t));
 
 template <class Work>
+double seconds_of(const Work& work) {
+  const Clock::time_point start = Clock::now();
+  work();
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+template <class Work>
 double best_rate(double amount, const Work& work) {
   double best = 0;
-  for (int i = 0; i < kRounds; ++i) {
-    const Clock::time_point start = Clock::now();
-    work();
-    best = std::max(best, amount / std::chrono::duration<double>(Clock::now() - start).count());
-  }
+  for (int i = 0; i < kRounds; ++i) best = std::max(best, amount / seconds_of(work));
   return best;
 }
 
@@ -44,10 +48,13 @@ std::uint64_t sum_of(const std::uint64_t* words, std::int64_t count) noexcept {
 
 MachineLimits measure_limits(const Compute& compute) {
   MachineLimits limits;
-  const double operations = compute.kernels.multiply_adds(1);
-  limits.flops = best_rate(operations * static_cast<double>(kPieces * kMultiplyAdds), [&] {
-    compute.threads.for_blocks(
-        kPieces, [&](std::int64_t, int) { (void)compute.kernels.multiply_adds(kMultiplyAdds); });
+  const Kernels& set = compute.kernels;
+  limits.tiles = set.tiles != nullptr && compute.precision == Precision::bf16;
+  const auto multiply_adds = limits.tiles ? set.tiles->multiply_adds : set.multiply_adds;
+  std::int64_t rounds = 1;
+  while (seconds_of([&] { (void)multiply_adds(rounds); }) < kPieceSeconds) rounds *= 2;
+  limits.flops = best_rate(multiply_adds(1) * static_cast<double>(kPieces * rounds), [&] {
+    compute.threads.for_blocks(kPieces, [&](std::int64_t, int) { (void)multiply_adds(rounds); });
   });
   const std::vector<std::uint64_t> memory(static_cast<std::size_t>(kWords), 1);
   std::atomic<std::uint64_t> seen{0};  // used, so that the reads are not left out

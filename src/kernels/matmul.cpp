@@ -7,6 +7,7 @@
 
 #include "kernels/row_blocks.hpp"
 #include "kernels/table.hpp"
+#include "kernels/tile_matmul.hpp"
 
 namespace sightline::kernels {
 namespace {
@@ -187,6 +188,7 @@ void multiply_grouped(Compute& compute, const Product& all, float* groups,
 
 void matmul(Compute& compute, ConstView rows, const Weight& weight, const float* bias,
             View y) noexcept {
+  if (takes_tiles(compute, weight)) return tile_matmul(compute, rows, weight, bias, y);
   const ArenaScope scope(compute.arena);
   const ConstView x = in_packed_order(compute, rows, weight);
   Product product{compute.kernels, x, weight, bias, y};

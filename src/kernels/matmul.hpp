@@ -11,7 +11,8 @@ namespace sightline::kernels {
 /// y[r, o] = Σ_k x[r, k] · W[o, k] + bias[o] (bias may be null). x (rows, in), W (out, in) as
 /// stored or packed, y (rows, out); y must not overlap x. For a given kernel set the bits of a row
 /// of y depend on that row of x, W and bias alone: not on how many rows there are, on the number of
-/// threads, or on who computed what.
+/// threads, or on who computed what. In Precision::bf16, a set with tile registers rounds x for a
+/// weight stored as bfloat16 (tile_matmul.hpp).
 void matmul(Compute& compute, ConstView x, const Weight& weight, const float* bias,
             View y) noexcept;
 

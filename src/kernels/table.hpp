@@ -138,6 +138,8 @@ struct DeltaStep {
   float* out = nullptr;  ///< kDeltaColumns values
 };
 
+struct TileProducts;  // tiles.hpp
+
 struct Kernels {
   std::string_view name;
   std::string_view needs;
@@ -193,12 +195,16 @@ struct Kernels {
   /// Nothing but independent multiply-adds in registers, `rounds` times; returns the operations
   /// done. What this set can reach at most (machine_limits.hpp).
   double (*multiply_adds)(std::int64_t rounds) = nullptr;
+
+  /// Products of bfloat16 with tile registers; null in a set that has none.
+  const TileProducts* tiles = nullptr;
 };
 
 extern const Kernels kReference;  // reference.cpp
 #if defined(__x86_64__)
-extern const Kernels kAvx2;    // x86_avx2.cpp
-extern const Kernels kAvx512;  // x86_avx512.cpp
+extern const Kernels kAvx2;        // x86_avx2.cpp
+extern const Kernels kAvx512;      // x86_avx512.cpp
+extern const Kernels kAvx512Vnni;  // x86_avx512_vnni.cpp
 #endif
 
 }  // namespace sightline::kernels

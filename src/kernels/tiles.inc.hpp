@@ -50,10 +50,12 @@ inline void round_pairs(const float* x, std::int64_t count, std::uint32_t* pairs
 
 /// One tile of a group of `rows` rows: [pair][row].
 inline void lay_tile(const std::uint32_t (&pairs)[kTileSide][kTileSide], std::int64_t rows,
-                     std::uint32_t* out) {
+                     std::byte* out) {
+  constexpr std::int64_t kPair = sizeof pairs[0][0];
   if (rows < kTileSide) {
     for (std::int64_t k = 0; k < kTileSide; ++k) {
-      for (std::int64_t r = 0; r < rows; ++r) out[k * rows + r] = pairs[r][k];
+      for (std::int64_t r = 0; r < rows; ++r)
+        __builtin_memcpy(out + (k * rows + r) * kPair, &pairs[r][k], kPair);
     }
     return;
   }
@@ -63,7 +65,7 @@ inline void lay_tile(const std::uint32_t (&pairs)[kTileSide][kTileSide], std::in
       for (int i = 0; i < 4; ++i) __builtin_memcpy(&v[i], &pairs[r + i][k], sizeof v[i]);
       turn_four(v);
       for (int i = 0; i < 4; ++i)
-        __builtin_memcpy(out + (k + i) * kTileSide + r, &v[i], sizeof v[i]);
+        __builtin_memcpy(out + ((k + i) * kTileSide + r) * kPair, &v[i], sizeof v[i]);
     }
   }
 }
@@ -76,11 +78,8 @@ void lay_rows(const TileRows& p) {
     for (std::int64_t k = 0; k < p.in; k += kTileDepth) {
       for (std::int64_t r = 0; r < rows; ++r)
         round_pairs(p.x + (row + r) * p.x_stride + k, least(p.in - k, kTileDepth), pairs[r]);
-      std::uint32_t tile[kTileSums];
-      lay_tile(pairs, rows, tile);
-      const std::int64_t bytes = rows * kTileDepth * 2;
-      __builtin_memcpy(out, tile, static_cast<std::size_t>(bytes));
-      out += bytes;
+      lay_tile(pairs, rows, out);
+      out += rows * kTileDepth * 2;
     }
   }
 }
@@ -280,13 +279,35 @@ inline void multiply_few(const TileProduct& p) {
   }
 }
 
+/// Where the step of a block begins that is copied after this one; 0 if this is the last.
+inline std::uintptr_t next_step(const TileProduct& p, std::int64_t out, std::int64_t tile) {
+  out += kBlock;
+  if (out >= p.outs) {
+    out = 0;
+    tile += kStepTiles;
+  }
+  if (tile * kTileDepth >= p.in) return 0;
+  return reinterpret_cast<std::uintptr_t>(p.w + 2 * (out * p.in + tile * kTileDepth));
+}
+
+/// Asks for one of `shares` shares of the rows of a step.
+inline void ask_for_share(std::uintptr_t step, std::int64_t row_bytes, std::int64_t share,
+                          std::int64_t shares) {
+  if (step == 0) return;
+  const std::int64_t end = kBlock * (share + 1) / shares;
+  for (std::int64_t r = kBlock * share / shares; r < end; ++r) {
+    for (std::int64_t line = 0; line < kStepTiles; ++line)
+      ask_for(step + static_cast<std::uintptr_t>(r * row_bytes + line * kLineBytes));
+  }
+}
+
 /// Many rows: rows of weights lie a power of two apart more often than not, and then fall into few
 /// sets of a cache, so that a step of a block is copied; its rows ask for the next one meanwhile.
 inline void multiply_many(const TileProduct& p) {
   alignas(64) float sums[kTileOutputs * kTileRows];
   alignas(64) std::byte weights[2 * kStepTiles * kTileBytes];
   Registers registers;
-  const std::int64_t tiles = tile_stride(p.in) / kTileDepth, row_bytes = 2 * p.in;
+  const std::int64_t tiles = tile_stride(p.in) / kTileDepth;
   const std::int64_t row_blocks = (p.rows + kBlock - 1) / kBlock;
   const auto sums_at = [&](std::int64_t out, std::int64_t block) {
     return sums + (out / kBlock * row_blocks + block) * 4 * kTileSums;
@@ -294,20 +315,12 @@ inline void multiply_many(const TileProduct& p) {
   for (std::int64_t tile = 0; tile < tiles; tile += kStepTiles) {
     const std::int64_t count = least(tiles - tile, kStepTiles);
     for (std::int64_t out = 0; out < p.outs; out += kBlock) {
-      copy_weights(p, out, tile, count, weights);
       BlockRuns runs;
+      copy_weights(p, out, tile, count, weights);
       set_copied(weights, count, runs);
-      const bool last = out + kBlock >= p.outs;
-      const std::uintptr_t next =
-          reinterpret_cast<std::uintptr_t>(p.w) +
-          static_cast<std::uintptr_t>(last ? (tile + kStepTiles) * kLineBytes
-                                           : (out + kBlock) * row_bytes + tile * kLineBytes);
+      const std::uintptr_t next = next_step(p, out, tile);
       for (std::int64_t block = 0; block < row_blocks; ++block) {
-        for (std::int64_t r = kBlock * block / row_blocks; r < kBlock * (block + 1) / row_blocks;
-             ++r) {
-          for (std::int64_t l = 0; l < kStepTiles; ++l)
-            ask_for(next + static_cast<std::uintptr_t>(r * row_bytes + l * kLineBytes));
-        }
+        ask_for_share(next, 2 * p.in, block, row_blocks);
         const TileShape shape = shape_at(p, out, block * kBlock);
         set_rows(p, shape, block * kBlock, tile, runs);
         run_block(registers, shape, runs, tile == 0, sums_at(out, block));
@@ -315,9 +328,8 @@ inline void multiply_many(const TileProduct& p) {
     }
   }
   for (std::int64_t out = 0; out < p.outs; out += kBlock) {
-    for (std::int64_t block = 0; block < row_blocks; ++block) {
+    for (std::int64_t block = 0; block < row_blocks; ++block)
       finish_block(p, shape_at(p, out, block * kBlock), out, block * kBlock, sums_at(out, block));
-    }
   }
 }
 

@@ -1,5 +1,7 @@
-// The AVX-512 set: sixteen float lanes. Tests compile this file a second time with a twin of these
-// instructions in plain C++ (SIGHTLINE_AVX512_TWIN names its header), so that any machine tests it.
+// The AVX-512 set: sixteen float lanes. x86_avx512_vnni.cpp compiles this file once more, for
+// processors that add up products of integers in one instruction (SIGHTLINE_AVX512_VNNI); tests
+// compile both with a twin of these instructions in plain C++ (SIGHTLINE_AVX512_TWIN names its
+// header), so that any machine tests them.
 #if defined(__x86_64__)
 
 #include <immintrin.h>
@@ -13,6 +15,8 @@
 
 #if defined(SIGHTLINE_AVX512_TWIN)
 SIGHTLINE_TARGET_BEGIN("avx2,fma,f16c")
+#elif defined(SIGHTLINE_AVX512_VNNI)
+SIGHTLINE_TARGET_BEGIN("avx2,fma,f16c,avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")
 #else
 SIGHTLINE_TARGET_BEGIN("avx2,fma,f16c,avx512f,avx512bw,avx512dq,avx512vl")
 #endif
@@ -162,7 +166,11 @@ struct Ints {
   [[gnu::always_inline]] inline void store(std::int16_t* p) const { _mm512_storeu_si512(p, v); }
   /// Each sum with the products of two neighbours added.
   SIGHTLINE_INLINE Ints add_products(Ints a, Ints b, Ints sum) {
+#if defined(SIGHTLINE_AVX512_VNNI)
+    return {_mm512_dpwssd_epi32(sum.v, a.v, b.v)};
+#else
     return {_mm512_add_epi32(sum.v, _mm512_madd_epi16(a.v, b.v))};
+#endif
   }
   /// (a · b + 2^14) >> 15
   SIGHTLINE_INLINE Ints scaled(Ints a, Ints b) { return {_mm512_mulhrs_epi16(a.v, b.v)}; }
@@ -233,8 +241,13 @@ struct Ints {
 
 }  // namespace
 
-#if defined(SIGHTLINE_AVX512_TWIN)
+#if defined(SIGHTLINE_AVX512_TWIN) && defined(SIGHTLINE_AVX512_VNNI)
+const Kernels kAvx512VnniTwin = make_table("avx512_vnni_twin", "avx2 fma f16c");
+#elif defined(SIGHTLINE_AVX512_TWIN)
 const Kernels kAvx512Twin = make_table("avx512_twin", "avx2 fma f16c");
+#elif defined(SIGHTLINE_AVX512_VNNI)
+const Kernels kAvx512Vnni =
+    make_table("avx512-vnni", "avx512f avx512bw avx512dq avx512vl avx512_vnni fma f16c");
 #else
 const Kernels kAvx512 = make_table("avx512", "avx512f avx512bw avx512dq avx512vl fma f16c");
 #endif

@@ -12,15 +12,14 @@
 
 namespace sightline::nn {
 
-/// `f32` never rounds an activation; `bf16` may round the key/value cache and, where the
-/// instruction set multiplies bf16, the left operand of matrix products.
-enum class Precision : std::uint8_t { f32, bf16 };
+using kernels::Precision;
 
+/// Precision::bf16 unless it is set.
 struct Pass : kernels::Compute {
-  Precision precision = Precision::bf16;
   Trace* trace = nullptr;
 
-  Pass(const kernels::Kernels& set, Threads& pool, Arena& scratch) : Compute{set, pool, scratch} {}
+  Pass(const kernels::Kernels& set, Threads& pool, Arena& scratch)
+      : Compute{set, pool, scratch, nullptr, nullptr, Precision::bf16} {}
 
   /// Throws Error(cancelled) once the run has been cancelled: called per layer and after attention.
   void poll() const {

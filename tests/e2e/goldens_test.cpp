@@ -199,6 +199,25 @@ TEST_P(ParityCases, HoldInF32) {
 
 INSTANTIATE_TEST_SUITE_P(Checkpoints, ParityCases, testing::Values("dense", "dense-wide"));
 
+// With tile registers (their plain twin): in bf16 within what the reference's own run in bfloat16
+// allows, and further from float32 than without them; in f32 nothing is rounded.
+TEST(ParityCommand, TileProductsHoldInBothPrecisions) {
+  const std::string model = data("models/dense-wide");
+  const auto error = [&](const std::string& isa, const std::string& precision) {
+    const Finished done = sightline({"parity", model, model + "/cases/image.safetensors", "--isa",
+                                     isa, "--precision", precision, "--json"});
+    EXPECT_EQ(done.code, 0) << done.out << done.err;
+    for (const io::Json& check : done.json().find("checks")->as_array()) {
+      if (check.find("kind")->as_string() == "logits") return check.find("value")->as_double();
+    }
+    return -1.0;
+  };
+  const double tiles = error("amx-twin", "bf16"), plain = error("reference", "bf16");
+  EXPECT_GT(plain, 0);
+  EXPECT_GT(tiles, 2 * plain);
+  EXPECT_LT(error("amx-twin", "f32"), plain);
+}
+
 TEST(ParityCommand, FailsWithExitCodeOne) {
   const std::string model = data("models/dense");
   const Finished done = sightline(

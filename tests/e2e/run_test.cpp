@@ -90,6 +90,22 @@ TEST_F(Asking, ASeedGivesTheSameTokensWhateverTheThreadsAndPieces) {
   EXPECT_EQ(with({"--no-mmap"}), first);
 }
 
+// Tile products through their plain twin: its own tokens, the same whatever the threads and pieces.
+TEST_F(Asking, TilesGiveTheSameTokensWhateverTheThreadsAndPieces) {
+  const auto with = [&](std::vector<std::string> more) {
+    std::vector<std::string> arguments{"-i",           picture_, "color?", "--isa", "amx-twin",
+                                       "--max-tokens", "12",     "--seed", "7"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return ask_json(arguments);
+  };
+  const io::Json first = with({"--stats"});
+  EXPECT_EQ(first.find("engine")->find("kernel_set")->as_string(), "amx-twin");
+  EXPECT_EQ(first.find("token_ids")->as_array().size(), 12U);
+  EXPECT_EQ(*with({"--threads", "1"}).find("token_ids"), *first.find("token_ids"));
+  EXPECT_EQ(*with({"--threads", "3", "--prefill-chunk", "64"}).find("token_ids"),
+            *first.find("token_ids"));
+}
+
 TEST_F(Asking, QuestionFromStandardInput) {
   const Finished piped = ask({"-", "--max-tokens", "6"}, "Hello\n");
   EXPECT_EQ(piped.code, 0) << piped.err;

@@ -41,6 +41,7 @@ struct CaseOfSet {
 std::vector<CaseOfSet> cases() {
   std::vector<CaseOfSet> cases;
   for (const auto& set : kernels::list_sets()) {
+    if (set.twin) continue;
     const auto add = [&](const Checkpoint& checkpoint, std::initializer_list<const char*> names) {
       for (const char* name : names) cases.push_back({checkpoint, name, std::string(set.name)});
     };

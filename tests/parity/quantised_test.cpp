@@ -39,6 +39,7 @@ struct FormatOfSet {
 std::vector<FormatOfSet> all() {
   std::vector<FormatOfSet> all;
   for (const auto& set : kernels::list_sets()) {
+    if (set.twin) continue;
     for (const Format& format : kFormats) all.push_back({format, std::string(set.name)});
   }
   return all;

@@ -1,7 +1,16 @@
 // What the AVX-512 set uses of AVX-512, lane by lane in plain C++, as documented (Intel 64 and
-// IA-32 Architectures Software Developer's Manual, volume 2). Included by avx512_twin.cpp alone,
-// inside the namespace and the region of the set, where these names hide those of the compiler's
-// header.
+// IA-32 Architectures Software Developer's Manual, volume 2). Included by avx512_twin.cpp and
+// avx512_vnni_twin.cpp alone, inside the namespace and the region of the set, where these names
+// hide those of the compiler's header.
+
+// Macros in some compilers or without optimisation.
+#undef _mm512_cmplt_epi32_mask
+#undef _mm512_extractf32x8_ps
+#undef _mm512_extracti64x4_epi64
+#undef _mm512_insertf32x8
+#undef _mm512_slli_epi16
+#undef _mm512_slli_epi32
+#undef _mm512_srai_epi32
 
 using Floats = __v16sf;
 using Longs = __v16si;
@@ -115,6 +124,14 @@ SIGHTLINE_INLINE __m512i _mm512_slli_epi16(__m512i a, unsigned n) {
 SIGHTLINE_INLINE __m512i _mm512_madd_epi16(__m512i a, __m512i b) {
   return longs_of([&](int i) {
     return shorts(a)[2 * i] * shorts(b)[2 * i] + shorts(a)[2 * i + 1] * shorts(b)[2 * i + 1];
+  });
+}
+// Without saturation: a sum of too many bits keeps the lower 32.
+SIGHTLINE_INLINE __m512i _mm512_dpwssd_epi32(__m512i sum, __m512i a, __m512i b) {
+  return longs_of([&](int i) {
+    const unsigned even = static_cast<unsigned>(shorts(a)[2 * i] * shorts(b)[2 * i]),
+                   odd = static_cast<unsigned>(shorts(a)[2 * i + 1] * shorts(b)[2 * i + 1]);
+    return static_cast<int>(static_cast<unsigned>(longs(sum)[i]) + even + odd);
   });
 }
 SIGHTLINE_INLINE __m512i _mm512_mulhrs_epi16(__m512i a, __m512i b) {

@@ -2,14 +2,6 @@
 // can test. Speed means nothing here.
 #if defined(__x86_64__)
 #include <immintrin.h>
-// Macros in some compilers or without optimisation.
-#undef _mm512_cmplt_epi32_mask
-#undef _mm512_extractf32x8_ps
-#undef _mm512_extracti64x4_epi64
-#undef _mm512_insertf32x8
-#undef _mm512_slli_epi16
-#undef _mm512_slli_epi32
-#undef _mm512_srai_epi32
 #define SIGHTLINE_AVX512_TWIN "unit/kernels/avx512_plain.hpp"
 #include "kernels/x86_avx512.cpp"
 #endif

@@ -115,7 +115,13 @@ TEST_P(IntegersTest, AreNearTheFloatProduct) {
   }
 }
 
-SIGHTLINE_EVERY_SET(IntegersTest);
+std::vector<std::string> integer_sets() {
+  std::vector<std::string> names = set_names();
+  if (const Kernels* twin = avx512_vnni_twin()) names.emplace_back(name_of(*twin));
+  return names;
+}
+INSTANTIATE_TEST_SUITE_P(, IntegersTest, testing::ValuesIn(integer_sets()),
+                         [](const auto& info) { return test_name(info.param); });
 
 TEST(IntegerForm, RowsAreWidenedAsTheyAreMultiplied) {
   const Made made = in_integers({PackedCode::u4, 4, 1100, 1, 64, true, DType::f32});

@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <random>
@@ -21,6 +22,8 @@ namespace sightline::kernels {
 /// The AVX-512 set over plain instructions (avx512_twin.cpp); null where it was not built, or where
 /// this CPU lacks what the rest of it needs.
 const Kernels* avx512_twin();
+/// The same with products of integers as VNNI has them (avx512_vnni_twin.cpp): all else is alike.
+const Kernels* avx512_vnni_twin();
 
 class EverySet : public testing::TestWithParam<std::string> {
  protected:
@@ -32,21 +35,32 @@ class EverySet : public testing::TestWithParam<std::string> {
     }
   }
   const Kernels& set() const {
-    const Kernels* twin = avx512_twin();
-    return twin != nullptr && GetParam() == name_of(*twin) ? *twin : select(GetParam());
+    for (const Kernels* twin : {avx512_twin(), avx512_vnni_twin()}) {
+      if (twin != nullptr && GetParam() == name_of(*twin)) return *twin;
+    }
+    return select(GetParam());
   }
 };
 
+/// Not those with plain tiles, which are another set but for Precision::bf16 (tiles_test.cpp).
 inline std::vector<std::string> set_names() {
   std::vector<std::string> names;
-  for (const SetInfo& set : list_sets()) names.emplace_back(set.name);
+  for (const SetInfo& set : list_sets()) {
+    if (!set.twin) names.emplace_back(set.name);
+  }
   if (const Kernels* twin = avx512_twin()) names.emplace_back(name_of(*twin));
   return names;
 }
 
+/// Of a test: no dash.
+inline std::string test_name(std::string set) {
+  std::replace(set.begin(), set.end(), '-', '_');
+  return set;
+}
+
 #define SIGHTLINE_EVERY_SET(fixture)                                  \
   INSTANTIATE_TEST_SUITE_P(, fixture, testing::ValuesIn(set_names()), \
-                           [](const auto& info) { return info.param; })
+                           [](const auto& info) { return test_name(info.param); })
 
 /// A pool and scratch of one's own.
 struct Machine {

@@ -46,13 +46,19 @@ std::vector<std::int32_t> some_ids(std::int64_t count, std::int32_t salt = 0) {
   return ids;
 }
 
+/// A kernel set and a precision: sets with tile registers compute otherwise in bf16.
+struct Way {
+  const char* set = "reference";
+  nn::Precision precision = nn::Precision::f32;
+};
+
 // Runs pieces of one sequence; keeps the logits of the last row of every piece.
 class Runner {
  public:
-  explicit Runner(int threads = 1, const char* isa = "reference",
+  explicit Runner(int threads = 1, Way way = {},
                   const model::VisionLanguageModel& model = whole_model())
-      : model_(model), threads_(threads), pass_(kernels::select(isa), threads_, arena_) {
-    pass_.precision = nn::Precision::f32;
+      : model_(model), threads_(threads), pass_(kernels::select(way.set), threads_, arena_) {
+    pass_.precision = way.precision;
   }
 
   std::vector<float> run(Cache& cache, const std::vector<std::int32_t>& ids, std::int64_t first,
@@ -94,12 +100,14 @@ class Runner {
   nn::Pass pass_;
 };
 
-std::vector<const char*> available_sets() {
-  std::vector<const char*> names;
+std::vector<Way> available_ways() {
+  std::vector<Way> ways;
   for (const kernels::SetInfo& set : kernels::list_sets()) {
-    if (set.available) names.push_back(set.name.data());
+    if (!set.available) continue;
+    if (!set.twin) ways.push_back({set.name.data()});
+    if (set.twin || set.name == "amx") ways.push_back({set.name.data(), nn::Precision::bf16});
   }
-  return names;
+  return ways;
 }
 
 std::vector<float> prompt_logits(Runner& runner, Cache& cache, const std::vector<std::int32_t>& ids,
@@ -115,16 +123,16 @@ std::vector<float> prompt_logits(Runner& runner, Cache& cache, const std::vector
 // Bit-exactness: pieces that end at multiples of 64, and the number of threads.
 TEST_P(Forward, PiecesAndThreadsChangeNoBit) {
   const auto ids = some_ids(200);
-  for (const char* set : available_sets()) {
-    Runner one(1, set);
+  for (const Way& way : available_ways()) {
+    Runner one(1, way);
     Cache cache = whole_model().new_cache(nn::Precision::f32);
     const auto expected = prompt_logits(one, cache, ids, 200);
     for (const std::int64_t piece : {64, 128, 192}) {
       for (const int threads : {1, 2, 3, 7}) {
-        Runner other(threads, set);
+        Runner other(threads, way);
         Cache fresh = whole_model().new_cache(nn::Precision::f32);
         EXPECT_EQ(prompt_logits(other, fresh, ids, piece), expected)
-            << set << " piece " << piece << " threads " << threads;
+            << way.set << " piece " << piece << " threads " << threads;
       }
     }
   }
@@ -166,8 +174,8 @@ TEST_P(Forward, SnapshotsResumeBitForBit) {
 // k step rows in one forward give the bits of k forwards of one.
 TEST_P(Forward, StepRowsTogetherEqualStepsOneByOne) {
   const auto ids = some_ids(80);
-  for (const char* set : available_sets()) {
-    Runner runner(2, set);
+  for (const Way& way : available_ways()) {
+    Runner runner(2, way);
     Cache together = whole_model().new_cache(nn::Precision::bf16);
     runner.run(together, ids, 0, 70, RowKind::prompt);
     Cache single = together;
@@ -177,7 +185,7 @@ TEST_P(Forward, StepRowsTogetherEqualStepsOneByOne) {
       const auto row = runner.run(single, ids, 70 + i, 1, RowKind::step);
       joined.insert(joined.end(), row.begin(), row.end());
     }
-    EXPECT_EQ(all, joined) << set;
+    EXPECT_EQ(all, joined) << way.set;
     EXPECT_EQ(together.length, 75);
   }
 }
@@ -207,25 +215,27 @@ TEST_P(Forward, RecordedStepsCommitTheirFirstRows) {
 // A segment's bits do not depend on the segments beside it (bug log K1).
 TEST_P(Forward, SegmentsTogetherEqualSegmentsAlone) {
   const auto a = some_ids(70), b = some_ids(33, 3);
-  Runner runner(2);
-  Cache alone_a = whole_model().new_cache(nn::Precision::bf16), alone_b = alone_a,
-        a_cache = alone_a, b_cache = alone_a;
-  const auto expected_a = prompt_logits(runner, alone_a, a, 70),
-             expected_b = prompt_logits(runner, alone_b, b, 33);
-  std::vector<std::int32_t> both = b;
-  both.insert(both.end(), a.begin(), a.end());
-  Arena arena;
-  const View embeds = runner.embed(both, 0, 103);
-  const nn::Positions pa = Runner::positions_of(0, 70), pb = Runner::positions_of(0, 33);
-  const std::int64_t last_a = 69, last_b = 32;
-  const std::array segments{
-      Segment{&b_cache, 0, 33, &pb, 0, RowKind::prompt, {&last_b, 1}, nullptr},
-      Segment{&a_cache, 33, 70, &pa, 0, RowKind::prompt, {&last_a, 1}, nullptr}};
-  std::vector<float> logits(2 * expected_a.size());
-  whole_model().forward(runner.pass(), embeds, segments,
-                        {{logits.data(), 2, whole_model().info().vocab_size}, {}});
-  EXPECT_EQ(std::vector<float>(logits.begin(), logits.begin() + 512), expected_b);
-  EXPECT_EQ(std::vector<float>(logits.begin() + 512, logits.end()), expected_a);
+  for (const Way& way : available_ways()) {
+    Runner runner(2, way);
+    Cache alone_a = whole_model().new_cache(nn::Precision::bf16), alone_b = alone_a,
+          a_cache = alone_a, b_cache = alone_a;
+    const auto expected_a = prompt_logits(runner, alone_a, a, 70),
+               expected_b = prompt_logits(runner, alone_b, b, 33);
+    std::vector<std::int32_t> both = b;
+    both.insert(both.end(), a.begin(), a.end());
+    Arena arena;
+    const View embeds = runner.embed(both, 0, 103);
+    const nn::Positions pa = Runner::positions_of(0, 70), pb = Runner::positions_of(0, 33);
+    const std::int64_t last_a = 69, last_b = 32;
+    const std::array segments{
+        Segment{&b_cache, 0, 33, &pb, 0, RowKind::prompt, {&last_b, 1}, nullptr},
+        Segment{&a_cache, 33, 70, &pa, 0, RowKind::prompt, {&last_a, 1}, nullptr}};
+    std::vector<float> logits(2 * expected_a.size());
+    whole_model().forward(runner.pass(), embeds, segments,
+                          {{logits.data(), 2, whole_model().info().vocab_size}, {}});
+    EXPECT_EQ(std::vector<float>(logits.begin(), logits.begin() + 512), expected_b) << way.set;
+    EXPECT_EQ(std::vector<float>(logits.begin() + 512, logits.end()), expected_a) << way.set;
+  }
 }
 
 // Two models that each hold half of the layers, one after the other, give the bits of the whole.

@@ -68,7 +68,7 @@ struct LoadedBlock {
 std::vector<const char*> available_sets() {
   std::vector<const char*> names;
   for (const kernels::SetInfo& set : kernels::list_sets()) {
-    if (set.available) names.push_back(set.name.data());
+    if (set.available && !set.twin) names.push_back(set.name.data());
   }
   return names;
 }

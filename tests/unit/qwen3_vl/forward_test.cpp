@@ -21,16 +21,26 @@ class Forward : public ::testing::TestWithParam<const char*> {
   }
 };
 
+/// Sets with tile registers compute otherwise in bf16.
+std::vector<std::pair<const char*, nn::Precision>> available_ways() {
+  std::vector<std::pair<const char*, nn::Precision>> ways{{"amx-twin", nn::Precision::bf16}};
+  for (const char* set : available_sets()) {
+    ways.emplace_back(set, nn::Precision::f32);
+    if (std::string_view(set) == "amx") ways.emplace_back(set, nn::Precision::bf16);
+  }
+  return ways;
+}
+
 TEST_P(Forward, PiecesAndThreadsChangeNoBit) {
   const TestPrompt input = prompt();
   ASSERT_EQ(input.tokens(), 96);
-  for (const char* set : available_sets()) {
-    Runner one(model(), 1, set);
+  for (const auto& [set, precision] : available_ways()) {
+    Runner one(model(), 1, set, precision);
     const auto features = one.encode(input);
     const auto expected = one.prompt_logits(input, features, input.tokens());
     for (const std::int64_t piece : {1, 7, 30, 64}) {
       for (const int threads : {1, 2, 3, 7}) {
-        Runner other(model(), threads, set);
+        Runner other(model(), threads, set, precision);
         EXPECT_EQ(other.encode(input), features) << set << " threads " << threads;
         EXPECT_EQ(other.prompt_logits(input, features, piece), expected)
             << set << " piece " << piece << " threads " << threads;

@@ -38,7 +38,7 @@ inline const model::VisionLanguageModel& loaded(const std::string& name) {
 inline std::vector<const char*> available_sets() {
   std::vector<const char*> names;
   for (const kernels::SetInfo& set : kernels::list_sets()) {
-    if (set.available) names.push_back(set.name.data());
+    if (set.available && !set.twin) names.push_back(set.name.data());
   }
   return names;
 }
@@ -93,9 +93,9 @@ struct TestPrompt {
 class Runner {
  public:
   explicit Runner(const model::VisionLanguageModel& model, int threads = 1,
-                  const char* isa = "reference")
+                  const char* isa = "reference", nn::Precision precision = nn::Precision::f32)
       : model_(model), threads_(threads), pass_(kernels::select(isa), threads_, arena_) {
-    pass_.precision = nn::Precision::f32;
+    pass_.precision = precision;
   }
 
   /// Features of all pictures, each encoded alone: (Σ tokens, feature_width).
