@@ -207,7 +207,8 @@ TEST(ParityCommand, TileProductsHoldInBothPrecisions) {
     const Finished done = sightline({"parity", model, model + "/cases/image.safetensors", "--isa",
                                      isa, "--precision", precision, "--json"});
     EXPECT_EQ(done.code, 0) << done.out << done.err;
-    for (const io::Json& check : done.json().find("checks")->as_array()) {
+    const io::Json report = done.json();
+    for (const io::Json& check : report.find("checks")->as_array()) {
       if (check.find("kind")->as_string() == "logits") return check.find("value")->as_double();
     }
     return -1.0;
