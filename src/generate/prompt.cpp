@@ -183,9 +183,13 @@ const video::VideoProcessorConfig& PromptBuilder::video_processor() const {
 bool PromptBuilder::has_video_processor() const { return parts_->video_processor.has_value(); }
 
 PromptPicture PromptBuilder::prepared(const RequestVisual& visual,
-                                      const std::string& base_directory) const {
-  if (const auto* picture = std::get_if<Picture>(&visual.source))
-    return prepare(*picture, visual.where, base_directory, processor(), parts_->decode);
+                                      const std::string& base_directory,
+                                      const std::atomic<bool>* cancelled) const {
+  if (const auto* picture = std::get_if<Picture>(&visual.source)) {
+    image::DecodeOptions decode = parts_->decode;
+    decode.cancelled = cancelled;
+    return prepare(*picture, visual.where, base_directory, processor(), decode);
+  }
   return prepare(std::get<Video>(visual.source), visual.where, base_directory, video_processor(),
                  parts_->video, parts_->decode);
 }
@@ -237,7 +241,7 @@ Prompt PromptBuilder::build(const Request& request, const std::atomic<bool>* can
         {{"directory", parts_->directory}});
   }
   for (const RequestVisual& visual : messages.visuals) {
-    prompt.pictures.push_back(prepared(visual, request.base_directory));
+    prompt.pictures.push_back(prepared(visual, request.base_directory, cancelled));
     require_placeholder(*parts_, prompt.pictures.back().is_video());
     if (cancelled != nullptr && cancelled->load()) throw Error(Code::cancelled, "cancelled");
   }

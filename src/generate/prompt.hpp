@@ -84,7 +84,7 @@ class PromptBuilder {
 
   /// Throws Error for invalid messages, pictures, template errors, mismatching placeholders,
   /// Error(invalid_config) if their ids are none of the tokenizer's added tokens, and
-  /// Error(cancelled) between pictures once `cancelled` (if given) is set.
+  /// Error(cancelled) between rows of pictures once `cancelled` (if given) is set.
   [[nodiscard]] Prompt build(const Request& request,
                              const std::atomic<bool>* cancelled = nullptr) const;
   /// The rendered text alone; pictures are not opened.
@@ -103,7 +103,8 @@ class PromptBuilder {
   explicit PromptBuilder(std::unique_ptr<Parts> parts);
   static void require_placeholder(const Parts& parts, bool video);
   [[nodiscard]] PromptPicture prepared(const RequestVisual& visual,
-                                       const std::string& base_directory) const;
+                                       const std::string& base_directory,
+                                       const std::atomic<bool>* cancelled) const;
   std::unique_ptr<Parts> parts_;
 };
 

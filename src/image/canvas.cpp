@@ -37,6 +37,11 @@ Canvas::Canvas(const Source& source, const DecodeOptions& options)
   report_.format = source.format;
 }
 
+void Canvas::poll() const {
+  if (cancelled())
+    throw Error(Code::cancelled, fmt::format("{}: decoding was cancelled", source_.name));
+}
+
 void Canvas::start(std::int64_t width, std::int64_t height) {
   if (width <= 0 || height <= 0) {
     fail_corrupt(source_, fmt::format("the declared size is {}x{}", width, height));
@@ -59,6 +64,7 @@ void Canvas::start(std::int64_t width, std::int64_t height) {
 }
 
 void Canvas::add_row(const std::uint8_t* pixels, Layout layout) {
+  poll();
   const auto width = static_cast<std::size_t>(image_.width);
   const std::size_t start = image_.rgb.size();
   image_.rgb.resize(start + width * 3);

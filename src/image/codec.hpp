@@ -37,8 +37,14 @@ class Canvas {
   /// Declares the stored size; throws Error(invalid_image) for an empty picture,
   /// Error(image_too_large).
   void start(std::int64_t width, std::int64_t height);
-  /// Appends the next row, width() pixels of `layout`, applying the alpha rule.
+  /// Appends the next row, width() pixels of `layout`, applying the alpha rule. Polls.
   void add_row(const std::uint8_t* pixels, Layout layout);
+
+  [[nodiscard]] bool cancelled() const noexcept {
+    return options_.cancelled != nullptr && options_.cancelled->load(std::memory_order_relaxed);
+  }
+  /// Throws Error(cancelled) once the decoding has been cancelled.
+  void poll() const;
 
   [[nodiscard]] std::int64_t width() const noexcept { return image_.width; }
   [[nodiscard]] std::int64_t height() const noexcept { return image_.height; }

@@ -3,6 +3,7 @@
 // Pure functions, safe to call from any number of threads at once.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -25,6 +26,9 @@ struct DecodeOptions {
   std::int64_t max_pixels =
       kDefaultMaxPixels;  ///< limit of width * height as the file declares them
   Alpha alpha = Alpha::white;
+  /// Once set (from any thread), decoding ends with Error(cancelled) at the next row. What a
+  /// library decodes in one call, a WebP picture or a strip of a TIFF, comes to its end first.
+  const std::atomic<bool>* cancelled = nullptr;
 };
 
 /// What was found in the file besides the pixels.
@@ -42,8 +46,8 @@ struct Decoded {
 };
 
 /// Decodes a picture held in memory; `name` is what errors call it (a path, "message 2, picture 1",
-/// …). Throws Error(unsupported_image_format, invalid_image, image_too_large, memory_limit). Source
-/// of every conversion: specification section 2.1.
+/// …). Throws Error(unsupported_image_format, invalid_image, image_too_large, memory_limit,
+/// cancelled). Source of every conversion: specification section 2.1.
 Decoded decode(std::string_view bytes, const std::string& name, const DecodeOptions& options = {});
 
 /// decode() of a file. Also throws Error(file_not_found, file_unreadable).

@@ -42,6 +42,8 @@ struct ErrorState {
   char message[JMSG_LENGTH_MAX];
   char warning[JMSG_LENGTH_MAX];
   bool too_many_scans;
+  const Canvas* canvas;  // what may be cancelled
+  bool cancelled;
 };
 
 ErrorState& state_of(j_common_ptr info) { return *reinterpret_cast<ErrorState*>(info->err); }
@@ -62,15 +64,17 @@ void on_message(j_common_ptr info, int level) {
 void ignore_output(j_common_ptr) {}
 
 void on_progress(j_common_ptr info) {
-  if (reinterpret_cast<j_decompress_ptr>(info)->input_scan_number <= kMaxScans) return;
   ErrorState& state = state_of(info);
-  state.too_many_scans = true;
+  state.cancelled = state.canvas->cancelled();
+  state.too_many_scans = reinterpret_cast<j_decompress_ptr>(info)->input_scan_number > kMaxScans;
+  if (!state.cancelled && !state.too_many_scans) return;
   std::longjmp(state.jump, 1);
 }
 
 class JpegReader {
  public:
-  explicit JpegReader(const Source& source) : source_(source) {
+  JpegReader(const Source& source, const Canvas& canvas) : source_(source) {
+    errors_.canvas = &canvas;
     info_.err = jpeg_std_error(&errors_.manager);
     errors_.manager.error_exit = on_error;
     errors_.manager.emit_message = on_message;
@@ -91,6 +95,7 @@ class JpegReader {
   template <class Step>
   void run(Step step) {
     if (attempt(step)) return;
+    if (errors_.cancelled) errors_.canvas->poll();
     if (errors_.too_many_scans) {
       fail_unsupported(source_, "more than " + std::to_string(kMaxScans) + " scans");
     }
@@ -164,7 +169,7 @@ void cmyk_to_rgb(std::uint8_t* row, std::int64_t width) {
 }  // namespace
 
 void decode_jpeg(const Source& source, Canvas& canvas) {
-  JpegReader reader(source);
+  JpegReader reader(source, canvas);
   jpeg_decompress_struct& info = reader.info();
   reader.run([&] {
     jpeg_mem_src(&info, reinterpret_cast<const unsigned char*>(source.bytes.data()),

@@ -138,6 +138,7 @@ void read_interlaced(PngReader& reader, Canvas& canvas, const RowForm& form,
   reader.run([&] {
     for (int pass = 0; pass < form.passes; ++pass) {
       for (std::size_t y = 0; y < height; ++y) {
+        canvas.poll();
         png_read_row(reader.png(), rows.get() + y * row_bytes, nullptr);
       }
     }

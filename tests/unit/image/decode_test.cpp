@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
+
 #include "image/sniff.hpp"
 #include "image_data.hpp"
 
@@ -104,6 +106,22 @@ TEST(Decode, TheLimitCountsPixelsAndCanBeRaised) {
   expect_error(Code::image_too_large, {"x.png", "64x64", "4095", "--max-image-pixels"},
                [&] { decode(png, "x.png", {.max_pixels = 4095}); });
   EXPECT_EQ(decode(png, "x.png", {.max_pixels = 4096}).image.width, 64);
+}
+
+// A flag ends the decoding of every format; where the library hands over rows or scans, before the
+// rest of the file is looked at: its damage is not found.
+TEST(Decode, CanBeCancelled) {
+  const std::atomic<bool> cancelled{true};
+  const DecodeOptions options{.cancelled = &cancelled};
+  for (const char* file : {"red-64.png", "gray.jpg", "flower-prog.jpg", "lossy.webp",
+                           "animated.gif", "rgb.tiff", "rgb.bmp"})
+    expect_error(Code::cancelled, {file}, [&] { decode(read_image(file), file, options); });
+  for (const char* file : {"noise-200x300.png", "flower-q90.jpg", "flower-prog.jpg"}) {
+    const std::string whole = read_image(file);
+    const std::string_view half = std::string_view(whole).substr(0, whole.size() / 2);
+    expect_error(Code::invalid_image, {file}, [&] { decode(half, file); });
+    expect_error(Code::cancelled, {file}, [&] { decode(half, file, options); });
+  }
 }
 
 TEST(Decode, ReportsTheFormat) {
