@@ -20,7 +20,6 @@
 namespace sightline::audit {
 namespace {
 
-constexpr std::int64_t kBlockRows = 32;                       // rounded by one thread at once
 constexpr std::int64_t kPieceValues = std::int64_t{4} << 20;  // rounded before they are written
 constexpr std::int64_t kPieceBytes = std::int64_t{4} << 20;   // copied at once
 
@@ -189,17 +188,17 @@ class Writer {
     const std::int64_t noted[] = {weight.out, weight.in};
     file.write(shape, 0, std::as_bytes(std::span(noted)));
     wrote_(shape.bytes);
-    const std::int64_t blocks = std::max<std::int64_t>(1, kPieceValues / weight.in / kBlockRows);
+    const std::int64_t piece_rows =
+        std::max<std::int64_t>(1, kPieceValues / weight.in / kRoundedBlock) * kRoundedBlock;
     std::int64_t at_codes = 0, at_scales = 0;
-    for (std::int64_t row = 0; row < weight.out; row += blocks * kBlockRows) {
-      const std::int64_t rows = std::min(blocks * kBlockRows, weight.out - row);
+    for (std::int64_t row = 0; row < weight.out; row += piece_rows) {
+      const std::int64_t rows = std::min(piece_rows, weight.out - row);
       std::vector<RoundedRows> piece(
-          static_cast<std::size_t>((rows + kBlockRows - 1) / kBlockRows));
-      threads_.for_blocks(static_cast<std::int64_t>(piece.size()), [&](std::int64_t b, int) {
-        const std::int64_t first = b * kBlockRows;
-        piece[static_cast<std::size_t>(b)] =
-            round_rows(weight, row + first, std::min(kBlockRows, rows - first), *item.rounding);
-      });
+          static_cast<std::size_t>((rows + kRoundedBlock - 1) / kRoundedBlock));
+      round_blocks(weight, row, rows, *item.rounding, threads_,
+                   [&](std::int64_t block, RoundedRows part) {
+                     piece[static_cast<std::size_t>(block)] = std::move(part);
+                   });
       const std::int64_t before = at_codes + at_scales;
       for (const RoundedRows& part : piece) {
         file.write(codes, at_codes, part.codes);

@@ -152,6 +152,13 @@ struct Loader::Book {
         {{"file", quantisation->file()}, {"tensor", codes}});
   }
 
+  /// A packed matrix, with its integer form if that is wanted and there is one.
+  [[nodiscard]] std::shared_ptr<const PackedWeight> with_integers(
+      std::shared_ptr<PackedWeight> packed) const {
+    if (form.integers && has_integer_form(*packed)) add_integer_form(*packed);
+    return packed;
+  }
+
   /// A stored matrix as the form wants it.
   Weight formed(const StoredTensor& stored, std::int64_t out, std::int64_t in) {
     const Weight plain{stored.dtype, out, in, stored.data};
@@ -159,8 +166,8 @@ struct Loader::Book {
     const std::optional<Rounding> rounding = bits == 0 ? std::nullopt : rounding_for(bits, in);
     if (!rounding) return plain;
     if (!threads) threads = std::make_unique<Threads>(form.threads);
-    std::shared_ptr<PackedWeight> packed = round_weight(plain, *rounding, *threads);
-    if (form.integers && has_integer_form(*packed)) add_integer_form(*packed);
+    std::shared_ptr<const PackedWeight> packed =
+        with_integers(round_weight(plain, *rounding, *threads));
     if (stored.mapped) forget_pages(stored.data, stored.bytes);
     return {DType::f32, out, in, nullptr, std::move(packed)};
   }
@@ -177,10 +184,7 @@ struct Loader::Book {
       }
       return found;
     };
-    std::shared_ptr<PackedWeight> packed =
-        load_packed({module, out, in, scheme, checkpoint->directory()}, claim);
-    if (form.integers && has_integer_form(*packed)) add_integer_form(*packed);
-    return packed;
+    return with_integers(load_packed({module, out, in, scheme, checkpoint->directory()}, claim));
   }
 
   // The stored name that shares the longest end with a missing one hints at another prefix or

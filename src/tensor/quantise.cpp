@@ -13,7 +13,7 @@
 namespace sightline {
 namespace {
 
-constexpr std::int64_t kMostGroup = 128, kWordBytes = 4, kBlockRows = 32;
+constexpr std::int64_t kMostGroup = 128, kWordBytes = 4;
 constexpr std::int64_t kGroups8[] = {128, 64, 32}, kGroups4[] = {32};
 
 /// What is asked for the middle of the codes, and their range around it.
@@ -197,6 +197,15 @@ RoundedRows round_rows(const Weight& weight, std::int64_t first, std::int64_t co
   return rows;
 }
 
+void round_blocks(const Weight& weight, std::int64_t first, std::int64_t count,
+                  const Rounding& rounding, Threads& threads, const TakeBlock& take) {
+  const std::int64_t blocks = (count + kRoundedBlock - 1) / kRoundedBlock;
+  threads.for_blocks(blocks, [&](std::int64_t block, int) {
+    const std::int64_t done = block * kRoundedBlock;
+    take(block, round_rows(weight, first + done, std::min(kRoundedBlock, count - done), rounding));
+  });
+}
+
 std::shared_ptr<PackedWeight> round_weight(const Weight& weight, const Rounding& rounding,
                                            Threads& threads) {
   auto packed = std::make_shared<PackedWeight>();
@@ -211,15 +220,14 @@ std::shared_ptr<PackedWeight> round_weight(const Weight& weight, const Rounding&
   const std::int64_t scale_bytes = packed->groups * dtype_size(DType::bf16);
   packed->owned_codes.resize(static_cast<std::size_t>(weight.out * packed->row_bytes));
   packed->owned_scales.resize(static_cast<std::size_t>(weight.out * scale_bytes));
-  threads.for_blocks((weight.out + kBlockRows - 1) / kBlockRows, [&](std::int64_t block, int) {
-    const std::int64_t first = block * kBlockRows;
-    const RoundedRows rows =
-        round_rows(weight, first, std::min(kBlockRows, weight.out - first), rounding);
+  const auto store = [&](std::int64_t block, const RoundedRows& rows) {
+    const std::int64_t first = block * kRoundedBlock;
     std::memcpy(packed->owned_codes.data() + first * packed->row_bytes, rows.codes.data(),
                 rows.codes.size());
     std::memcpy(packed->owned_scales.data() + first * scale_bytes, rows.scales.data(),
                 rows.scales.size());
-  });
+  };
+  round_blocks(weight, 0, weight.out, rounding, threads, store);
   packed->codes = packed->owned_codes.data();
   packed->scales = packed->owned_scales.data();
   return packed;

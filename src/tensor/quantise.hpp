@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -47,8 +48,18 @@ struct RoundedRows {
 RoundedRows round_rows(const Weight& weight, std::int64_t first, std::int64_t count,
                        const Rounding& rounding);
 
-/// The whole matrix, rows in blocks that threads take as they become free; the result does not
-/// depend on their number.
+/// Rows that one thread rounds at once.
+inline constexpr std::int64_t kRoundedBlock = 32;
+/// Takes the rounded rows of one block; called by the thread that made them.
+using TakeBlock = std::function<void(std::int64_t block, RoundedRows rows)>;
+
+/// round_rows() in blocks that threads take as they become free: block b holds rows
+/// [first + b · kRoundedBlock, first + (b + 1) · kRoundedBlock) below first + count. No value
+/// depends on the number of threads.
+void round_blocks(const Weight& weight, std::int64_t first, std::int64_t count,
+                  const Rounding& rounding, Threads& threads, const TakeBlock& take);
+
+/// The whole matrix by round_blocks().
 std::shared_ptr<PackedWeight> round_weight(const Weight& weight, const Rounding& rounding,
                                            Threads& threads);
 
