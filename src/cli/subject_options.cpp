@@ -7,11 +7,11 @@
 
 namespace sightline::cli {
 
-void add_subject(Command& command, ModelOptions& options) {
+void add_subject(Command& command, ModelOptions& options, bool required) {
   command.positional("MODEL", options.model,
                      "A published size (see 'sightline models'), a checkpoint directory, 'demo', "
                      "or a repository id in the Hugging Face cache.",
-                     true);
+                     required);
 }
 
 audit::Subject find_subject(const ModelOptions& options) {

@@ -6,8 +6,8 @@
 
 namespace sightline::cli {
 
-/// MODEL and --revision. An existing directory goes before a published size of the same name.
-void add_subject(Command& command, ModelOptions& options);
+/// MODEL. An existing directory goes before a published size of the same name.
+void add_subject(Command& command, ModelOptions& options, bool required = true);
 
 /// Throws as resolve_model(), whose message then also names `sightline models`.
 audit::Subject find_subject(const ModelOptions& options);

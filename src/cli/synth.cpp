@@ -25,13 +25,14 @@ struct SynthCommand {
 
 /// With --config, the first positional argument is OUT.
 void settle_arguments(SynthCommand& command) {
-  if (command.config && !command.out) {
-    command.out = command.model.model;
-  } else if (command.config) {
+  const bool no_argument = command.model.model.empty();
+  if (no_argument && !command.config)
+    throw Error(Code::usage, "synth: MODEL: expected what to make up, found nothing");
+  if (command.config && command.out)
     throw Error(Code::usage, "synth: --config stands for MODEL: expected OUT alone beside it");
-  } else if (!command.out) {
+  if (command.config) command.out = command.model.model;
+  if (no_argument || !command.out)
     throw Error(Code::usage, "synth: OUT: expected a directory to write, found nothing");
-  }
 }
 
 audit::Subject subject_of(const SynthCommand& command) {
@@ -85,7 +86,7 @@ Command synth_command() {
       "scaled so that activations stay finite; what such a model answers means nothing. The same "
       "seed gives the same bytes on every machine: value i of a tensor comes from SplitMix64, "
       "keyed by the seed and the tensor's name. OUT appears when it is complete, or not at all.");
-  add_subject(command, options->model);
+  add_subject(command, options->model, /*required=*/false);
   command.positional("OUT", options->out, "Directory to write; must not exist, or be empty.")
       .option("--config FILE", options->config, "A config.json to use; then only OUT is given.")
       .option("--layers N", options->layers,

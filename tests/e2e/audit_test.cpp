@@ -202,6 +202,21 @@ TEST_F(Synth, AnswersAndHasNothingOdd) {
   EXPECT_NE(sightline({"synth", model_.path(), made}).code, 0);
 }
 
+// MODEL, OUT or OUT alone: the message names the one that is missing.
+TEST_F(Synth, SaysWhatIsMissing) {
+  const std::string config = data("models/dense/config.json");
+  const auto error = [](const std::vector<std::string>& arguments) {
+    const Finished done = sightline(arguments);
+    EXPECT_EQ(done.code, 2) << done.err;
+    return done.err;
+  };
+  EXPECT_NE(error({"synth"}).find("synth: MODEL: expected"), std::string::npos);
+  EXPECT_NE(error({"synth", "qwen3.5-2b"}).find("synth: OUT: expected"), std::string::npos);
+  EXPECT_NE(error({"synth", "--config", config}).find("synth: OUT: expected"), std::string::npos);
+  EXPECT_NE(error({"synth", "--config", config, "a", "b"}).find("expected OUT alone"),
+            std::string::npos);
+}
+
 TEST_F(Synth, TakesAConfigurationAndCutsIt) {
   const std::string made = out_.path("cut");
   const Finished synth = sightline({"synth", "--config", data("models/dense/config.json"), made,
