@@ -42,6 +42,11 @@ def ask(binary, model, folder, questions, options):
     for line in run.stdout.splitlines():
         answer = json.loads(line)
         answers[answer["id"]] = answer
+    if questions and not answers:
+        sys.exit(
+            f"score.py: {binary} run {model}: expected answer lines, found none (exit code {run.returncode}); a binary "
+            "outside of its build folder does not find 'demo': name the checkpoint with --model"
+        )
     return answers
 
 
