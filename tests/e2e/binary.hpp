@@ -22,11 +22,11 @@ struct Finished {
 };
 
 struct Surroundings {
-  std::string input;
+  std::string input = {};
   /// Variables to set, or to remove (no value).
-  std::vector<std::pair<std::string, std::optional<std::string>>> environment;
-  std::string folder;  ///< to run in; empty: the test's
-  std::string binary;  ///< empty: the built one
+  std::vector<std::pair<std::string, std::optional<std::string>>> environment = {};
+  std::string folder = {};  ///< to run in; empty: the test's
+  std::string binary = {};  ///< empty: the built one
 };
 
 Finished sightline(const std::vector<std::string>& arguments, const Surroundings& around = {});

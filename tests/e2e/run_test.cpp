@@ -207,7 +207,9 @@ TEST_F(Asking, ABadRequestDoesNotStopTheOthers) {
     EXPECT_EQ(line.find("index")->as_int(), static_cast<std::int64_t>(i));
     const io::Json* error = line.find("error");
     ASSERT_EQ(error != nullptr, codes[i] != nullptr) << answers[i];
-    if (error != nullptr) EXPECT_EQ(error->find("code")->as_string(), codes[i]);
+    if (error != nullptr) {
+      EXPECT_EQ(error->find("code")->as_string(), codes[i]);
+    }
   }
   EXPECT_NE(done.err.find("temprature"), std::string::npos) << done.err;
   EXPECT_NE(done.err.find("line 4"), std::string::npos) << done.err;

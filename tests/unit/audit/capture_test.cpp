@@ -12,6 +12,7 @@
 #include "trace/sinks.hpp"
 #include "trace/tee.hpp"
 #include "traced_case.hpp"
+#include "unit/temporary_folder.hpp"
 
 namespace sightline::audit {
 namespace {

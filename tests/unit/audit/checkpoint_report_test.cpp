@@ -3,41 +3,36 @@
 #include "audit/checkpoint_report.hpp"
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <limits>
 
 #include "audit/synth.hpp"
 #include "generate/load_model.hpp"
 #include "io/file.hpp"
 #include "io/safetensors_writer.hpp"
+#include "unit/temporary_folder.hpp"
 
 namespace sightline::audit {
 namespace {
 
-namespace fs = std::filesystem;
-
 class Inspected : public ::testing::Test {
  protected:
   void SetUp() override {
-    fs::remove_all(folder_);
     Subject small =
         subject_of_config(std::string(SIGHTLINE_TEST_DATA) + "/models/dense/config.json");
     for (auto& [key, value] : small.config.as_object()) {
       if (key == "text_config") value.add("mtp_num_hidden_layers", 1);
     }
-    write_synth(small, folder_.string(), {}, [](std::int64_t, std::int64_t) {});
+    write_synth(small, folder_.path(), {}, [](std::int64_t, std::int64_t) {});
   }
-  void TearDown() override { fs::remove_all(folder_); }
 
   /// Writes the weights again, each tensor as `change` leaves it (false: left out).
   template <class Change>
   void rewrite(const Change& change) const {
-    const std::string weights = (folder_ / "model.safetensors").string();
+    const std::string weights = folder_.path("model.safetensors");
     io::SafetensorsWriter writer(weights);
-    const auto stored = io::Checkpoint::open(folder_.string());
+    const auto stored = io::Checkpoint::open(folder_.path());
     for (const std::string_view name : stored->names()) {
       const io::StoredTensor tensor = *stored->find(name);
       std::vector<std::byte> bytes(tensor.data, tensor.data + tensor.bytes);
@@ -48,17 +43,16 @@ class Inspected : public ::testing::Test {
     writer.finish();
   }
   [[nodiscard]] CheckpointReport report() const {
-    const auto stored = io::Checkpoint::open(folder_.string());
-    const auto model = generate::load_model(folder_.string(), true);
+    const auto stored = io::Checkpoint::open(folder_.path());
+    const auto model = generate::load_model(folder_.path(), true);
     CheckpointReport report =
-        report_checkpoint(subject_of_directory(folder_.string()), *model, stored.get());
+        report_checkpoint(subject_of_directory(folder_.path()), *model, stored.get());
     for (const Finding& finding : check_values(*stored, [](std::int64_t, std::int64_t) {}))
       report.findings.push_back(finding);
     return report;
   }
 
-  fs::path folder_ =
-      fs::temp_directory_path() / ("sightline-checkpoint-report-" + std::to_string(getpid()));
+  TemporaryFolder folder_;
 };
 
 constexpr const char* kMatrix = "model.language_model.layers.0.mlp.gate_proj.weight";

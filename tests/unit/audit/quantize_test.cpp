@@ -4,7 +4,6 @@
 #include "audit/quantize.hpp"
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <bit>
 #include <cmath>
@@ -19,6 +18,7 @@
 #include "io/rounded_modules.hpp"
 #include "io/safetensors_writer.hpp"
 #include "sightline/error.hpp"
+#include "unit/temporary_folder.hpp"
 
 namespace sightline::audit {
 namespace {
@@ -37,17 +37,7 @@ std::uint16_t half_bits(float value) {
 
 class Quantize : public testing::Test {
  protected:
-  void SetUp() override {
-    folder_ =
-        fs::temp_directory_path() / ("sightline-quantize-" + std::to_string(getpid()) + "-" +
-                                     testing::UnitTest::GetInstance()->current_test_info()->name());
-    fs::remove_all(folder_);
-    fs::create_directories(folder_);
-  }
-  void TearDown() override { fs::remove_all(folder_); }
-  [[nodiscard]] std::string path(const std::string& name) const {
-    return (folder_ / name).string();
-  }
+  [[nodiscard]] std::string path(const std::string& name) const { return folder_.path(name); }
   static std::string model(const std::string& name) {
     return std::string(SIGHTLINE_TEST_DATA) + "/models/" + name;
   }
@@ -81,7 +71,7 @@ class Quantize : public testing::Test {
     return path("typed");
   }
 
-  fs::path folder_;
+  TemporaryFolder folder_;
 };
 
 std::string bytes_of(const io::StoredTensor& tensor) {
@@ -226,7 +216,7 @@ TEST_F(Quantize, GivenUpLeavesNothing) {
                           if (++calls == 5) throw std::runtime_error("enough");
                         }),
                std::runtime_error);
-  EXPECT_TRUE(fs::is_empty(folder_));
+  EXPECT_TRUE(fs::is_empty(folder_.path()));
 }
 
 TEST_F(Quantize, ProgressEndsAtAllBytes) {

@@ -10,6 +10,7 @@
 #include "base/threads.hpp"
 #include "generate/step.hpp"
 #include "traced_case.hpp"
+#include "unit/temporary_folder.hpp"
 
 namespace sightline::audit {
 namespace {

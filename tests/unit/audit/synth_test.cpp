@@ -3,7 +3,6 @@
 #include "audit/synth.hpp"
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <cmath>
 #include <cstring>
@@ -17,6 +16,7 @@
 #include "kernels/kernels.hpp"
 #include "model/positions.hpp"
 #include "sightline/error.hpp"
+#include "unit/temporary_folder.hpp"
 
 namespace sightline::audit {
 namespace {
@@ -25,18 +25,7 @@ namespace fs = std::filesystem;
 
 class Synth : public ::testing::Test {
  protected:
-  void SetUp() override {
-    folder_ = fs::temp_directory_path() /
-              ("sightline-synth-" + std::to_string(getpid()) + "-" +
-               std::string(::testing::UnitTest::GetInstance()->current_test_info()->name()));
-    fs::remove_all(folder_);
-    fs::create_directories(folder_);
-  }
-  void TearDown() override { fs::remove_all(folder_); }
-
-  [[nodiscard]] std::string path(const std::string& name) const {
-    return (folder_ / name).string();
-  }
+  [[nodiscard]] std::string path(const std::string& name) const { return folder_.path(name); }
   /// The configuration of the small dense reference checkpoint, with mtp.* tensors.
   static Subject subject() {
     Subject small =
@@ -48,7 +37,7 @@ class Synth : public ::testing::Test {
   }
   static void no_progress(std::int64_t, std::int64_t) {}
 
-  fs::path folder_;
+  TemporaryFolder folder_;
 };
 
 // Values computed apart from this code, by the description in random_values.hpp.
@@ -143,7 +132,7 @@ TEST_F(Synth, GivenUpLeavesNothing) {
   EXPECT_THROW(write_synth(subject(), path("a"), {},
                            [](std::int64_t, std::int64_t) { throw std::runtime_error("enough"); }),
                std::runtime_error);
-  EXPECT_TRUE(fs::is_empty(folder_));
+  EXPECT_TRUE(fs::is_empty(folder_.path()));
 }
 
 TEST_F(Synth, KeepsWhatIsThere) {

@@ -215,8 +215,9 @@ TEST(ChatOrigins, TypedControlTokensStayWhereTheyAreTyped) {
             typed.origins[i] == kTemplateOrigin || typed.bytes[i] == reference.bytes[i];
         ASSERT_TRUE(own || (reference.bytes[i] == 'x' && typed.bytes[i] != ' '))
             << seed << " at " << i;
-        if (typed.origins[i] == kTemplateOrigin)
+        if (typed.origins[i] == kTemplateOrigin) {
           ASSERT_EQ(typed.bytes[i], reference.bytes[i]) << seed << " at " << i;
+        }
       }
     }
   }

@@ -3,7 +3,6 @@
 #include "io/checkpoint_writer.hpp"
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -11,6 +10,7 @@
 #include "io/checkpoint.hpp"
 #include "io/file.hpp"
 #include "io/shard_index.hpp"
+#include "unit/temporary_folder.hpp"
 
 namespace sightline::io {
 namespace {
@@ -19,17 +19,7 @@ namespace fs = std::filesystem;
 
 class CheckpointWriter : public testing::Test {
  protected:
-  void SetUp() override {
-    folder_ =
-        fs::temp_directory_path() / ("sightline-writer-" + std::to_string(getpid()) + "-" +
-                                     testing::UnitTest::GetInstance()->current_test_info()->name());
-    fs::remove_all(folder_);
-    fs::create_directories(folder_);
-  }
-  void TearDown() override { fs::remove_all(folder_); }
-  [[nodiscard]] std::string path(const std::string& name) const {
-    return (folder_ / name).string();
-  }
+  [[nodiscard]] std::string path(const std::string& name) const { return folder_.path(name); }
   /// Byte i of a tensor.
   static std::byte value(const TensorEntry& tensor, std::int64_t i) {
     return static_cast<std::byte>((i * 7 + static_cast<std::int64_t>(tensor.name.size())) & 0xff);
@@ -41,7 +31,7 @@ class CheckpointWriter : public testing::Test {
     file.write(tensor, from, bytes);
   }
 
-  fs::path folder_;
+  TemporaryFolder folder_;
 };
 
 const std::vector<std::vector<TensorEntry>> kGroups{
@@ -72,7 +62,7 @@ TEST_F(CheckpointWriter, PiecesInAnyOrderOverSeveralShardsAreReadBack) {
     EXPECT_FALSE(fs::exists(path("out")));
     directory.commit();
   }
-  EXPECT_EQ(std::distance(fs::directory_iterator(folder_), fs::directory_iterator()), 1);
+  EXPECT_EQ(std::distance(fs::directory_iterator(folder_.path()), fs::directory_iterator()), 1);
   const auto read = Checkpoint::open(path("out"));
   EXPECT_EQ(read->names().size(), 8U);
   for (const Shard& shard : shards) {
