@@ -112,7 +112,7 @@ inline void add_chunk(const std::int16_t* x, std::int64_t x_stride, const std::b
   for (int r = 0; r < R; ++r) {
     const std::int16_t* row = x + r * x_stride;
     for (std::int64_t i = 0; i < kChunkInts; ++i) {
-      sums[r][o] = Ints::add_products(Ints::load(row + i * Ints::kLanes), integers[i], sums[r][o]);
+      Ints::add_products(Ints::load(row + i * Ints::kLanes), integers[i], sums[r][o]);
     }
   }
 }
@@ -226,28 +226,32 @@ inline void unpack_integers(const PackedWeight& w, std::int64_t out, std::int64_
 using IntegerPanel = GroupPanel<kIntegerGroup>;
 
 /// One step of the first R rows of a group against O unpacked outputs. Both are padded to whole
-/// chunks, in which columns may lie in any order.
+/// chunks, in which columns may lie in any order. A function of its own: the compiler keeps its
+/// sums in registers then.
 template <int R, int O>
-inline void integers_tile(const IntegerPanel& p, const std::int16_t* panel, std::int64_t row,
-                          std::int64_t col, Next next, Ints (&sums)[R][O]) {
-  const auto* a = static_cast<const std::int16_t*>(p.groups) + p.group_at(row) * Ints::kLanes;
-  const std::int16_t* w = panel + p.output_at(col) * Ints::kLanes;
+[[gnu::noinline]] void integers_tile(const DotIntegers& p, const IntegerPanel& groups,
+                                     const std::int16_t* panel, std::int64_t col,
+                                     const IntegerTile& t) {
+  const auto* a =
+      static_cast<const std::int16_t*>(groups.groups) + groups.group_at(t.row) * Ints::kLanes;
+  const std::int16_t* w = panel + groups.output_at(col) * Ints::kLanes;
+  Ints sums[R][O];
 #pragma GCC unroll 4
   for (int r = 0; r < R; ++r) {
     for (int o = 0; o < O; ++o) sums[r][o] = Ints::zero();
   }
-  for (std::int64_t k = 0; k < p.vectors; ++k) {
-    fetch_near(next.address);
-    next.address += next.stride;
+  in_fours(groups.vectors, [&](std::int64_t k) __attribute__((always_inline)) {
     Ints x[R];
-    for (int r = 0; r < R; ++r) x[r] = Ints::load(a + r * Ints::kLanes);
+#pragma GCC unroll 4
+    for (int r = 0; r < R; ++r) x[r] = Ints::load(a + (k * kIntegerGroup + r) * Ints::kLanes);
+#pragma GCC unroll 4
     for (int o = 0; o < O; ++o) {
-      const Ints weight = Ints::load(w + o * Ints::kLanes);
-      for (int r = 0; r < R; ++r) sums[r][o] = Ints::add_products(x[r], weight, sums[r][o]);
+      const Ints weight = Ints::load(w + (k * kTileOuts + o) * Ints::kLanes);
+#pragma GCC unroll 4
+      for (int r = 0; r < R; ++r) Ints::add_products(x[r], weight, sums[r][o]);
     }
-    a += kIntegerGroup * Ints::kLanes;
-    w += kTileOuts * Ints::kLanes;
-  }
+  });
+  finish_step<R, O>(p, t, sums);
 }
 
 /// Many rows, in groups: panels of outputs, unpacked step by step into scratch that stays in the
@@ -267,10 +271,8 @@ inline void codes_grouped(const DotIntegers& p) {
       }
       const IntegerPanel panel{p.groups + groups_at<kIntegerGroup>(p.rows, first), p.rows, outs,
                                vectors};
-      group_panel(panel, {}, [&]<int R, int O>(std::int64_t row, std::int64_t col, Next next) {
-        Ints sums[R][O];
-        integers_tile<R, O>(panel, scratch, row, col, next, sums);
-        finish_step<R, O>(p, {row, out + col, first, depth}, sums);
+      group_panel(panel, {}, [&]<int R, int O>(std::int64_t row, std::int64_t col) {
+        integers_tile<R, O>(p, panel, scratch, col, {row, out + col, first, depth});
       });
     }
   }

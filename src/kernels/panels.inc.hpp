@@ -176,33 +176,29 @@ using FloatPanel = GroupPanel<kFloatGroup>;
 /// One step of the first R rows of a group against O widened outputs. `p.groups` are floats.
 template <int R, int O>
 inline void group_tile(const FloatPanel& p, const float* panel, std::int64_t row, std::int64_t col,
-                       Next next, Vec (&sums)[R][O]) {
+                       Vec (&sums)[R][O]) {
   const float* a = static_cast<const float*>(p.groups) + p.group_at(row) * Vec::kLanes;
   const float* w = panel + p.output_at(col) * Vec::kLanes;
 #pragma GCC unroll 4
   for (int r = 0; r < R; ++r) {
     for (int o = 0; o < O; ++o) sums[r][o] = Vec::zero();
   }
-  for (std::int64_t k = 0; k < p.vectors; ++k) {
-    fetch_near(next.address);
-    next.address += next.stride;
+  in_fours(p.vectors, [&](std::int64_t k) __attribute__((always_inline)) {
     Vec x[R];
-    for (int r = 0; r < R; ++r) x[r] = Vec::load(a + r * Vec::kLanes);
+    for (int r = 0; r < R; ++r) x[r] = Vec::load(a + (k * kFloatGroup + r) * Vec::kLanes);
     for (int o = 0; o < O; ++o) {
-      const Vec weight = Vec::load(w + o * Vec::kLanes);
+      const Vec weight = Vec::load(w + (k * kTileOuts + o) * Vec::kLanes);
       for (int r = 0; r < R; ++r) sums[r][o] = Vec::fma(x[r], weight, sums[r][o]);
     }
-    a += kFloatGroup * Vec::kLanes;
-    w += kTileOuts * Vec::kLanes;
-  }
+  });
 }
 
 /// Groups of rows of one step times a panel of widened weights, into (or added to) c.
 inline void float_panel(const FloatPanel& p, const float* panel, const Ahead& weights, float* c,
                         std::int64_t c_stride, bool accumulate) {
-  group_panel(p, weights, [&]<int R, int O>(std::int64_t row, std::int64_t col, Next next) {
+  group_panel(p, weights, [&]<int R, int O>(std::int64_t row, std::int64_t col) {
     Vec sums[R][O];
-    group_tile<R, O>(p, panel, row, col, next, sums);
+    group_tile<R, O>(p, panel, row, col, sums);
     reduce_tile<R, O>(sums, c + row * c_stride + col, c_stride, accumulate);
   });
 }

@@ -141,12 +141,12 @@ struct Ints {
   /// Each sum with the products of two neighbours added. Two instructions that stay together: left
   /// to itself, the compiler forms many products before it adds the first, and runs out of
   /// registers.
-  SIGHTLINE_INLINE Ints add_products(Ints a, Ints b, Ints sum) {
+  SIGHTLINE_INLINE void add_products(Ints a, Ints b, Ints& sum) {
     __m256i product, sums = sum.v;
     asm("vpmaddwd %[b], %[a], %[product]\n\tvpaddd %[product], %[sums], %[sums]"
         : [sums] "+x"(sums), [product] "=&x"(product)
         : [a] "x"(a.v), [b] "x"(b.v));
-    return {sums};
+    sum.v = sums;
   }
   /// (a · b + 2^14) >> 15
   SIGHTLINE_INLINE Ints scaled(Ints a, Ints b) { return {_mm256_mulhrs_epi16(a.v, b.v)}; }

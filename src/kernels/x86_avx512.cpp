@@ -165,11 +165,11 @@ struct Ints {
   SIGHTLINE_INLINE Ints load(const std::int16_t* p) { return {_mm512_loadu_si512(p)}; }
   [[gnu::always_inline]] inline void store(std::int16_t* p) const { _mm512_storeu_si512(p, v); }
   /// Each sum with the products of two neighbours added.
-  SIGHTLINE_INLINE Ints add_products(Ints a, Ints b, Ints sum) {
+  SIGHTLINE_INLINE void add_products(Ints a, Ints b, Ints& sum) {
 #if defined(SIGHTLINE_AVX512_VNNI)
-    return {_mm512_dpwssd_epi32(sum.v, a.v, b.v)};
+    sum.v = _mm512_dpwssd_epi32(sum.v, a.v, b.v);
 #else
-    return {_mm512_add_epi32(sum.v, _mm512_madd_epi16(a.v, b.v))};
+    sum.v = _mm512_add_epi32(sum.v, _mm512_madd_epi16(a.v, b.v));
 #endif
   }
   /// (a · b + 2^14) >> 15
