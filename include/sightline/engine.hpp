@@ -31,7 +31,7 @@ namespace sightline {
 /// where the instruction set multiplies bfloat16, the left operand of matrix products. Weights are
 /// used as stored in both. `int8` and `int4` also round the large matrices of the language model
 /// while loading (those that are stored as floats; the embedding and head to 8 bits), and multiply
-/// packed matrices with activations of 14 bits in integers; `automatic` does the latter to what is
+/// packed matrices with rounded activations in integers; `automatic` does the latter to what is
 /// stored packed and rounds no weight.
 enum class PrecisionMode : std::uint8_t { f32, bf16, int8, int4, automatic };
 

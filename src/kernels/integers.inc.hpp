@@ -1,6 +1,6 @@
 // Included once by every vector set, inside its region, after packed.inc.hpp: products of rounded
-// activations with the integer form of packed weights. All sums of a step are exact, so every set
-// and every register tile gives the same bits.
+// activations with the integer form of weights packed as bytes. All sums of a step are exact, so
+// every set and every register tile gives the same bits. Codes of 4 bits: nibbles.inc.hpp.
 //
 // A set reads a chunk of kIntegerChunk codes as one Ints or more, in whatever order of its columns
 // is cheap (the order may differ between kinds of codes); rounded activations are stored in that
@@ -15,24 +15,27 @@ struct Codes {
   static constexpr bool kStoredZero = Stored;
 };
 
-/// Bytes of a chunk of codes.
-template <class Kind>
-constexpr std::int64_t kChunkBytes =
-    Kind::kCode == PackedCode::u4 ? kIntegerChunk / 2 : kIntegerChunk;
-
-constexpr std::uint8_t kMiddleHalf = 8, kMiddleByte = 128;
+constexpr std::uint8_t kMiddleByte = 128;
 
 /// Calls f(kind) for the codes of a weight.
 template <class F>
 inline void with_kind(const PackedWeight& w, const F& f) {
-  const bool stored = w.zeros != nullptr;
-  if (w.code == PackedCode::u4) {
-    if (stored || w.zero != kMiddleHalf) return f(Codes<PackedCode::u4, true>{});
-    return f(Codes<PackedCode::u4, false>{});
-  }
   if (w.code == PackedCode::i8) return f(Codes<PackedCode::i8, false>{});
-  if (stored || w.zero != kMiddleByte) return f(Codes<PackedCode::u8, true>{});
+  if (w.zeros != nullptr || w.zero != kMiddleByte) return f(Codes<PackedCode::u8, true>{});
   f(Codes<PackedCode::u8, false>{});
+}
+
+/// Rounded activations from column `k` of row `row` on.
+inline const std::int16_t* activations(const DotIntegers& p, std::int64_t row, std::int64_t k) {
+  return reinterpret_cast<const std::int16_t*>(p.x + row * p.x_stride) + k;
+}
+
+/// The rows from `rows` on.
+inline void next_rows(DotIntegers& p, std::int64_t rows) {
+  p.x += rows * p.x_stride;
+  p.x_scales += rows * p.steps;
+  p.y += rows * p.y_stride;
+  p.rows -= rows;
 }
 
 /// Ratio and zero point of a run of columns of one output, in every lane.
@@ -137,9 +140,9 @@ inline void add_group(const PackedWeight& w, const CodeRows<O>& rows, std::int64
 #pragma GCC unroll 4
   for (int o = 0; o < O; ++o) ratios[o] = ratio_at<Kind>(w, rows.ratios[o] + group);
   for (std::int64_t c = begin; c < begin + chunks; ++c) {
-    for (std::int64_t line = 0; line < O * kChunkBytes<Kind>; line += kLine)
-      fetch(rows.ahead + static_cast<std::uintptr_t>(c * O * kChunkBytes<Kind> + line));
-    const std::byte* codes = rows.codes + c * kChunkBytes<Kind>;
+    for (std::int64_t line = 0; line < O * kIntegerChunk; line += kLine)
+      fetch(rows.ahead + static_cast<std::uintptr_t>(c * O * kIntegerChunk + line));
+    const std::byte* codes = rows.codes + c * kIntegerChunk;
 #pragma GCC unroll 4
     for (int o = 0; o < O; ++o) {
       add_chunk<R, O, Kind>(rows.x + c * kIntegerChunk, rows.x_stride, codes + o * rows.row_bytes,
@@ -156,11 +159,10 @@ inline void codes_tile(const DotIntegers& p, const IntegerTile& t) {
   CodeRows<O> rows{code_at<Kind::kCode>(w.row(p.first_out + t.out), t.first),
                    w.row_bytes,
                    {},
-                   p.x + t.row * p.x_stride + t.first,
-                   p.x_stride};
-  rows.ahead =
-      reinterpret_cast<std::uintptr_t>(w.row(p.first_out + t.out)) +
-      static_cast<std::uintptr_t>(O * (w.row_bytes + t.first / kIntegerChunk * kChunkBytes<Kind>));
+                   activations(p, t.row, t.first),
+                   p.x_stride / activation_bytes(Kind::kCode)};
+  rows.ahead = reinterpret_cast<std::uintptr_t>(w.row(p.first_out + t.out)) +
+               static_cast<std::uintptr_t>(O * (w.row_bytes + t.first));
   for (int o = 0; o < O; ++o) rows.ratios[o] = w.group_of(p.first_out + t.out + o, t.first);
   Ints sums[R][O];
 #pragma GCC unroll 4  // or the sums pass through memory
@@ -178,11 +180,11 @@ inline void codes_tile(const DotIntegers& p, const IntegerTile& t) {
   // The end of the row; activations are zero behind it.
   const std::int64_t end = chunks * kIntegerChunk, rest = t.depth - end;
   for (int o = 0; o < O && rest > 0; ++o) {
-    std::byte copy[kChunkBytes<Kind>] = {};
-    __builtin_memcpy(copy, rows.codes + o * w.row_bytes + chunks * kChunkBytes<Kind>,
-                     static_cast<std::size_t>(packed_row_bytes(Kind::kCode, rest)));
+    std::byte copy[kIntegerChunk] = {};
+    __builtin_memcpy(copy, rows.codes + o * w.row_bytes + chunks * kIntegerChunk,
+                     static_cast<std::size_t>(rest));
     const std::int64_t index = w.group_of(p.first_out + t.out + o, t.first + end);
-    add_chunk<R, O, Kind>(rows.x + end, p.x_stride, copy, ratio_at<Kind>(w, index), o, sums);
+    add_chunk<R, O, Kind>(rows.x + end, rows.x_stride, copy, ratio_at<Kind>(w, index), o, sums);
   }
   finish_step<R, O>(p, t, sums);
 }
@@ -214,9 +216,8 @@ inline void unpack_integers(const PackedWeight& w, std::int64_t out, std::int64_
     if (k + kIntegerChunk <= end) {
       integer_chunk<Kind>(code_at<Kind::kCode>(row, k), ratio, integers);
     } else {
-      std::byte rest[kChunkBytes<Kind>] = {};
-      __builtin_memcpy(rest, code_at<Kind::kCode>(row, k),
-                       static_cast<std::size_t>(packed_row_bytes(Kind::kCode, end - k)));
+      std::byte rest[kIntegerChunk] = {};
+      __builtin_memcpy(rest, code_at<Kind::kCode>(row, k), static_cast<std::size_t>(end - k));
       integer_chunk<Kind>(rest, ratio, integers);
     }
     for (std::int64_t i = 0; i < kChunkInts; ++i) integers[i].store(to + i * kApart);
@@ -269,8 +270,9 @@ inline void codes_grouped(const DotIntegers& p) {
         unpack_integers<Kind>(*p.w, p.first_out + out + o, first, depth,
                               scratch + panel_row(o, vectors) * Ints::kLanes);
       }
-      const IntegerPanel panel{p.groups + groups_at<kIntegerGroup>(p.rows, first), p.rows, outs,
-                               vectors};
+      const IntegerPanel panel{
+          reinterpret_cast<const std::int16_t*>(p.groups) + groups_at<kIntegerGroup>(p.rows, first),
+          p.rows, outs, vectors};
       group_panel(panel, {}, [&]<int R, int O>(std::int64_t row, std::int64_t col) {
         integers_tile<R, O>(p, panel, scratch, col, {row, out + col, first, depth});
       });
@@ -281,24 +283,8 @@ inline void codes_grouped(const DotIntegers& p) {
 /// Few rows, two at a time, from the codes.
 template <class Kind>
 inline void codes_of_rows(DotIntegers p) {
-  const auto step = [&](std::int64_t rows) {
-    p.x += rows * p.x_stride;
-    p.x_scales += rows * p.steps;
-    p.y += rows * p.y_stride;
-    p.rows -= rows;
-  };
-  for (; p.rows >= 2; step(2)) codes_direct<2, Kind>(p);
+  for (; p.rows >= 2; next_rows(p, 2)) codes_direct<2, Kind>(p);
   if (p.rows == 1) codes_direct<1, Kind>(p);
-}
-
-void dot_integers(const DotIntegers& p) {
-  with_kind(*p.w, [&](auto kind) {
-    if (p.groups != nullptr) return codes_grouped<decltype(kind)>(p);
-    codes_of_rows<decltype(kind)>(p);
-  });
-  for (std::int64_t r = 0; p.bias != nullptr && r < p.rows; ++r) {
-    for (std::int64_t o = 0; o < p.outs; ++o) p.y[r * p.y_stride + o] += p.bias[o];
-  }
 }
 
 /// Greatest magnitude; NaN if a value is not finite.
@@ -326,27 +312,13 @@ inline float greatest_magnitude(const float* x, std::int64_t n) {
   return sum == 0 ? greatest : __builtin_nanf("");
 }
 
-template <PackedCode C>
+/// One step of a row to 16-bit integers, whole chunks.
 inline void round_chunks(const float* x, std::int64_t n, float inverse, std::int16_t* out) {
   const Vec factor = Vec::all(inverse);
   std::int64_t k = 0;
-  for (; k + kIntegerChunk <= n; k += kIntegerChunk) Ints::round_chunk<C>(x + k, factor, out + k);
+  for (; k + kIntegerChunk <= n; k += kIntegerChunk) Ints::round_chunk(x + k, factor, out + k);
   if (k == n) return;
   alignas(64) float rest[kIntegerChunk] = {};
   __builtin_memcpy(rest, x + k, static_cast<std::size_t>(n - k) * sizeof(float));
-  Ints::round_chunk<C>(rest, factor, out + k);
-}
-
-float round_step(const float* x, std::int64_t n, PackedCode code, std::int16_t* out) {
-  const float most = greatest_magnitude(x, n);
-  const StepScale scale = step_scale(most);
-  const std::int64_t padded = (n + kIntegerChunk - 1) / kIntegerChunk * kIntegerChunk;
-  if (scale.inverse == 0) {
-    for (std::int64_t k = 0; k < padded; ++k) out[k] = 0;
-  } else if (code == PackedCode::u4) {
-    round_chunks<PackedCode::u4>(x, n, scale.inverse, out);
-  } else {
-    round_chunks<PackedCode::u8>(x, n, scale.inverse, out);
-  }
-  return scale.scale;
+  Ints::round_chunk(rest, factor, out + k);
 }

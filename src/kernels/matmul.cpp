@@ -31,8 +31,8 @@ constexpr std::int64_t round_up(std::int64_t n, std::int64_t by) { return divide
 
 /// Rounded rows (kernels: round_step).
 struct Rounded {
-  const std::int16_t* x = nullptr;
-  std::int64_t stride = 0;
+  const std::byte* x = nullptr;
+  std::int64_t stride = 0;  ///< bytes of a row
   const float* scales = nullptr;
   std::int64_t steps = 0;
 };
@@ -57,7 +57,7 @@ void compute_tile(const Product& p, std::int64_t row, std::int64_t rows, std::in
         {p.rounded.x + row * p.rounded.stride, p.rounded.stride, std::min(rows, p.x.rows - row),
          p.rounded.scales + row * p.rounded.steps, p.rounded.steps, p.weight.packed.get(), out,
          std::min(outs, p.weight.out - out), p.bias != nullptr ? p.bias + out : nullptr,
-         p.y.row(row) + out, p.y.stride, reinterpret_cast<const std::int16_t*>(groups)});
+         p.y.row(row) + out, p.y.stride, reinterpret_cast<const std::byte*>(groups)});
   }
   if (p.weight.packed) {
     return p.kernels.dot_packed({p.x.row(row), p.x.stride, std::min(rows, p.x.rows - row),
@@ -95,14 +95,16 @@ ConstView in_packed_order(Compute& compute, ConstView x, const Weight& weight) {
   return ordered;
 }
 
-/// Integers of a rounded row.
-std::int64_t integer_stride(std::int64_t cols) { return round_up(cols, kIntegerChunk); }
+/// Bytes of a rounded row.
+std::int64_t integer_stride(const PackedWeight& weight) {
+  return round_up(weight.in, activation_pad(weight.code)) * activation_bytes(weight.code);
+}
 
 /// Rows rounded for a weight in integer form, step by step.
 Rounded round_rows(Compute& compute, ConstView x, const PackedWeight& weight) {
   const std::int64_t steps = integer_steps(x.cols);
-  const std::int64_t stride = integer_stride(x.cols);
-  auto* integers = compute.arena.array<std::int16_t>(x.rows * stride);
+  const std::int64_t stride = integer_stride(weight), size = activation_bytes(weight.code);
+  auto* integers = compute.arena.array<std::byte>(x.rows * stride);
   auto* scales = compute.arena.array<float>(x.rows * steps);
   for_row_blocks(compute, x.rows, x.cols, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t r = begin; r < end; ++r) {
@@ -110,7 +112,7 @@ Rounded round_rows(Compute& compute, ConstView x, const PackedWeight& weight) {
         const std::int64_t first = s * kIntegerStep;
         scales[r * steps + s] =
             compute.kernels.round_step(x.row(r) + first, std::min(kIntegerStep, x.cols - first),
-                                       weight.code, integers + r * stride + first);
+                                       weight.code, integers + r * stride + first * size);
       }
     }
   });
@@ -119,7 +121,8 @@ Rounded round_rows(Compute& compute, ConstView x, const PackedWeight& weight) {
 
 /// Rows of a block: equal ones, whole groups.
 std::int64_t block_rows(std::int64_t rows) {
-  return round_up(divide_up(rows, divide_up(rows, kRowBlock)), kFloatGroup * kIntegerGroup);
+  return round_up(divide_up(rows, divide_up(rows, kRowBlock)),
+                  kFloatGroup * kIntegerGroup);  // kByteGroup is kFloatGroup
 }
 
 /// Outputs of a tile. For one row, a task of packed weights reads as much as one of stored ones.
@@ -147,15 +150,22 @@ void compute_product(Compute& compute, const Product& p, std::int64_t row_block)
   for (std::int64_t tile = 0; tile < tiles; ++tile) run(tile, 0);
 }
 
+/// Rows of a group.
+std::int64_t group_size(const Product& p) {
+  if (p.rounded.x == nullptr) return kFloatGroup;
+  return p.weight.packed->code == PackedCode::u4 ? kByteGroup : kIntegerGroup;
+}
+
 /// The rows of p in groups, step by step, block after block of `row_block` rows.
 void group_blocks(Compute& compute, const Product& p, std::int64_t row_block, float* groups) {
-  constexpr std::int64_t kPair = 2;  // rounded integers that are moved as one float
+  constexpr auto kFloat = static_cast<std::int64_t>(sizeof(float));
   const bool rounded = p.rounded.x != nullptr;
-  const std::int64_t width = rounded ? p.rounded.stride / kPair : p.x.cols;
-  const std::int64_t step = rounded ? kDotStep / kPair : kDotStep;
-  const std::int64_t stride = rounded ? p.rounded.stride / kPair : p.x.stride;
+  const std::int64_t width = rounded ? p.rounded.stride / kFloat : p.x.cols;
+  const std::int64_t step =
+      rounded ? kDotStep * activation_bytes(p.weight.packed->code) / kFloat : kDotStep;
+  const std::int64_t stride = rounded ? p.rounded.stride / kFloat : p.x.stride;
   const float* x = rounded ? reinterpret_cast<const float*>(p.rounded.x) : p.x.data;
-  const std::int64_t steps = divide_up(width, step), size = rounded ? kIntegerGroup : kFloatGroup;
+  const std::int64_t steps = divide_up(width, step), size = group_size(p);
   compute.threads.for_blocks(divide_up(p.x.rows, row_block) * steps, [&](std::int64_t task, int) {
     const std::int64_t row = task / steps * row_block, first = task % steps * step;
     const std::int64_t rows = std::min(row_block, p.x.rows - row);
@@ -193,8 +203,9 @@ void matmul(Compute& compute, ConstView rows, const Weight& weight, const float*
   const ConstView x = in_packed_order(compute, rows, weight);
   Product product{compute.kernels, x, weight, bias, y};
   const bool integers = weight.packed && weight.packed->integers;
-  product.padded =
-      integers ? integer_stride(weight.in) / 2 : round_up(weight.in, compute.kernels.lanes);
+  product.padded = integers
+                       ? integer_stride(*weight.packed) / static_cast<std::int64_t>(sizeof(float))
+                       : round_up(weight.in, compute.kernels.lanes);
   const bool grouped =
       x.rows >= kGroupedRows && weight.in > 0 && compute.kernels.group_rows != nullptr;
   const std::int64_t at_once = kGroupedFloats / std::max<std::int64_t>(product.padded, 1);

@@ -92,20 +92,34 @@ void dot_packed(const DotPacked& p) {
   }
 }
 
-float round_step(const float* x, std::int64_t n, PackedCode, std::int16_t* out) {
+float round_step(const float* x, std::int64_t n, PackedCode code, std::byte* out) {
   float most = 0;
   for (std::int64_t k = 0; k < n; ++k) {
     if (!std::isfinite(x[k])) most = std::numeric_limits<float>::quiet_NaN();
     if (!(std::abs(x[k]) <= most)) most = std::isnan(most) ? most : std::abs(x[k]);
   }
-  const StepScale scale = step_scale(most);
-  const std::int64_t padded = (n + kIntegerChunk - 1) / kIntegerChunk * kIntegerChunk;
+  const StepScale scale = step_scale(most, code);
+  const std::int64_t padded =
+      (n + activation_pad(code) - 1) / activation_pad(code) * activation_pad(code);
   for (std::int64_t k = 0; k < padded; ++k) {
     const bool zero = k >= n || scale.inverse == 0;
-    out[k] =
-        zero ? std::int16_t{0} : static_cast<std::int16_t>(std::nearbyint(x[k] * scale.inverse));
+    const auto value = zero ? 0 : static_cast<int>(std::nearbyint(x[k] * scale.inverse));
+    if (code == PackedCode::u4) {
+      out[k] = static_cast<std::byte>(k < n ? value + kByteMiddle : 0);
+    } else {
+      const auto stored = static_cast<std::int16_t>(value);
+      std::memcpy(out + k * activation_bytes(code), &stored, sizeof stored);
+    }
   }
   return scale.scale;
+}
+
+/// Rounded activation `k` of a row.
+std::int64_t activation(const std::byte* row, PackedCode code, std::int64_t k) {
+  if (code == PackedCode::u4) return std::to_integer<std::int64_t>(row[k]) - kByteMiddle;
+  std::int16_t value = 0;
+  std::memcpy(&value, row + k * activation_bytes(code), sizeof value);
+  return value;
 }
 
 void dot_integers(const DotIntegers& p) {
@@ -117,7 +131,7 @@ void dot_integers(const DotIntegers& p) {
         const std::int64_t step = first / kDotStep, end = std::min(w.in, first + kDotStep);
         std::int64_t sum = 0;
         for (std::int64_t k = first; k < end; ++k)
-          sum += p.x[r * p.x_stride + k] * integer_at(w, p.first_out + o, k);
+          sum += activation(p.x + r * p.x_stride, w.code, k) * integer_at(w, p.first_out + o, k);
         const float scale = p.x_scales[r * p.steps + step] *
                             w.integers.steps[step * w.integers.step_stride + p.first_out + o];
         const float part = static_cast<float>(sum) * scale;

@@ -39,7 +39,7 @@ struct DotPanel {
 /// columns lie together, so that a register tile reads one run of memory whatever the row's length.
 /// As many as a tile of four outputs keeps in sixteen registers; products of integers need one
 /// more.
-inline constexpr std::int64_t kFloatGroup = 3, kIntegerGroup = 2;
+inline constexpr std::int64_t kFloatGroup = 3, kIntegerGroup = 2, kByteGroup = 3;
 
 /// One step of a block of rows into groups of `size` rows, [group][depth / lanes][size][lanes],
 /// zeros behind the last row and the last column: whole groups, `depth` rounded up to
@@ -81,16 +81,16 @@ struct DotPacked {
 /// exact sum of each step, rounded to float32, times the product of the two scales; steps are added
 /// in ascending order. The same bits in every set.
 struct DotIntegers {
-  const std::int16_t* x = nullptr;  ///< from round_step, step after step
-  std::int64_t x_stride = 0, rows = 0;
-  const float* x_scales = nullptr;  ///< [rows][steps]
+  const std::byte* x = nullptr;         ///< from round_step, step after step
+  std::int64_t x_stride = 0, rows = 0;  ///< of a row in bytes
+  const float* x_scales = nullptr;      ///< [rows][steps]
   std::int64_t steps = 0;
   const PackedWeight* w = nullptr;
   std::int64_t first_out = 0, outs = 0;
   const float* bias = nullptr;  ///< of the first of these outs, or null
   float* y = nullptr;           ///< of the first of these outs
   std::int64_t y_stride = 0;
-  const std::int16_t* groups = nullptr;  ///< x in groups, or null
+  const std::byte* groups = nullptr;  ///< x in groups, or null
 };
 
 /// Scale of a step of activations whose greatest magnitude is `most`, and what to multiply by to
@@ -98,12 +98,13 @@ struct DotIntegers {
 struct StepScale {
   float scale = 0, inverse = 0;
 };
-constexpr StepScale step_scale(float most) {
+constexpr StepScale step_scale(float most, PackedCode code) {
   constexpr float kLeast = 1e-30F;  // below it there is no reciprocal: zero for all purposes
-  constexpr auto kMost = static_cast<float>(kMostActivation);
+  const auto greatest =
+      static_cast<float>(code == PackedCode::u4 ? kMostByteActivation : kMostActivation);
   if (!(most == most)) return {most, 0};
   if (most < kLeast) return {};
-  return {most / kMost, kMost / most};
+  return {most / greatest, greatest / most};
 }
 
 /// Elements [first, first + n) of one packed row, as they lie; `first` is even.
@@ -156,10 +157,11 @@ struct Kernels {
   // Packed weights, whatever checkpoint format they come from.
   void (*unpack)(const PackedRun& run, float* out) = nullptr;
   void (*dot_packed)(const DotPacked& p) = nullptr;
-  /// Rounds one step of a row (n <= kDotStep) to integers of at most kMostActivation, ties to even,
-  /// in the order in which this set reads such codes, padded with zeros to a multiple of
-  /// kIntegerChunk; returns its scale.
-  float (*round_step)(const float* x, std::int64_t n, PackedCode code, std::int16_t* out) = nullptr;
+  /// Rounds one step of a row (n <= kDotStep) to integers of at most kMostActivation, or
+  /// kMostByteActivation (stored plus kByteMiddle) for codes of 4 bits; ties to even, in the order
+  /// in which this set reads such codes, padded with stored zeros to a multiple of
+  /// activation_pad(); returns its scale.
+  float (*round_step)(const float* x, std::int64_t n, PackedCode code, std::byte* out) = nullptr;
   void (*dot_integers)(const DotIntegers& p) = nullptr;
 
   /// One block of online softmax for one row of kKvBlock scores. scores[0, n), n > 0, become

@@ -151,50 +151,27 @@ struct Ints {
   /// (a · b + 2^14) >> 15
   SIGHTLINE_INLINE Ints scaled(Ints a, Ints b) { return {_mm256_mulhrs_epi16(a.v, b.v)}; }
 
-  /// A chunk of codes, (code − zero) << shift (IntegerForm). Order of the columns: 4-bit codes
-  /// c, c + 4, c + 8, … of c = 0 and 1, then of 2 and 3; bytes 0-7 and 16-23, then 8-15 and 24-31.
+  /// A chunk of bytes, (code − zero) << shift (IntegerForm). Order of the columns: 0-7 and 16-23,
+  /// then 8-15 and 24-31.
   template <class Kind>
   SIGHTLINE_INLINE void load_codes(const std::byte* p, Ints zero, Ints (&out)[2]) {
-    if constexpr (Kind::kCode == PackedCode::u4) {
-      const __m256i words = _mm256_broadcastsi128_si256(
-          _mm_loadu_si128(reinterpret_cast<const __m128i*>(p)));  // a word: columns c to c + 3
-      if constexpr (Kind::kStoredZero) {
-        const __m256i low = _mm256_set1_epi16(15);
-        const auto one = [&](__m256i shifts) {
-          const __m256i codes = _mm256_and_si256(_mm256_srlv_epi64(words, shifts), low);
-          return _mm256_slli_epi16(_mm256_sub_epi16(codes, zero.v), 11);
-        };
-        out[0].v = one(_mm256_setr_epi64x(0, 0, 4, 4));
-        out[1].v = one(_mm256_setr_epi64x(8, 8, 12, 12));
-      } else {  // in the upper four bits; less 8 there is the other sign
-        const __m256i high = _mm256_set1_epi16(static_cast<short>(0xf000));
-        const __m256i sign = _mm256_set1_epi16(static_cast<short>(0x8000));
-        const auto one = [&](__m256i shifts) {
-          return _mm256_xor_si256(_mm256_and_si256(_mm256_sllv_epi64(words, shifts), high), sign);
-        };
-        out[0].v = one(_mm256_setr_epi64x(12, 12, 8, 8));
-        out[1].v = one(_mm256_setr_epi64x(4, 4, 0, 0));
-      }
+    __m256i bytes = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p));
+    const __m256i none = _mm256_setzero_si256();
+    if constexpr (Kind::kStoredZero) {
+      const auto one = [&](__m256i codes) {
+        return _mm256_slli_epi16(_mm256_sub_epi16(codes, zero.v), 7);
+      };
+      out[0].v = one(_mm256_unpacklo_epi8(bytes, none));
+      out[1].v = one(_mm256_unpackhi_epi8(bytes, none));
     } else {
-      __m256i bytes = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p));
-      const __m256i none = _mm256_setzero_si256();
-      if constexpr (Kind::kStoredZero) {
-        const auto one = [&](__m256i codes) {
-          return _mm256_slli_epi16(_mm256_sub_epi16(codes, zero.v), 7);
-        };
-        out[0].v = one(_mm256_unpacklo_epi8(bytes, none));
-        out[1].v = one(_mm256_unpackhi_epi8(bytes, none));
-      } else {
-        if constexpr (Kind::kCode == PackedCode::u8)
-          bytes = _mm256_xor_si256(bytes, _mm256_set1_epi8(static_cast<char>(0x80)));
-        out[0].v = _mm256_unpacklo_epi8(none, bytes);
-        out[1].v = _mm256_unpackhi_epi8(none, bytes);
-      }
+      if constexpr (Kind::kCode == PackedCode::u8)
+        bytes = _mm256_xor_si256(bytes, _mm256_set1_epi8(static_cast<char>(0x80)));
+      out[0].v = _mm256_unpacklo_epi8(none, bytes);
+      out[1].v = _mm256_unpackhi_epi8(none, bytes);
     }
   }
 
   /// A chunk of values times `factor`, to the nearest integers, in the order of load_codes().
-  template <PackedCode C>
   SIGHTLINE_INLINE void round_chunk(const float* x, Vec factor, std::int16_t* out) {
     const auto eight = [&](int i) {
       return _mm256_cvtps_epi32(_mm256_mul_ps(_mm256_loadu_ps(x + 8 * i), factor.v));
@@ -205,25 +182,8 @@ struct Ints {
                                       _MM_SHUFFLE(3, 1, 2, 0));
     };
     const __m256i a = sixteen(0), b = sixteen(2);
-    if constexpr (C != PackedCode::u4) {
-      Ints{_mm256_permute2x128_si256(a, b, 0x20)}.store(out);
-      return Ints{_mm256_permute2x128_si256(a, b, 0x31)}.store(out + kLanes);
-    }
-    // Pairs (c, c + 4) of c = 0 … 3 in each half, then a transposition of 4 x 4 pairs.
-    const __m256i pairs = _mm256_setr_epi8(0, 1, 8, 9, 2, 3, 10, 11, 4, 5, 12, 13, 6, 7, 14, 15,  //
-                                           0, 1, 8, 9, 2, 3, 10, 11, 4, 5, 12, 13, 6, 7, 14, 15);
-    const __m256i p = _mm256_shuffle_epi8(a, pairs), q = _mm256_shuffle_epi8(b, pairs);
-    const __m128i p0 = _mm256_castsi256_si128(p), p1 = _mm256_extracti128_si256(p, 1);
-    const __m128i q0 = _mm256_castsi256_si128(q), q1 = _mm256_extracti128_si256(q, 1);
-    const __m128i low_p = _mm_unpacklo_epi32(p0, p1), low_q = _mm_unpacklo_epi32(q0, q1);
-    const __m128i high_p = _mm_unpackhi_epi32(p0, p1), high_q = _mm_unpackhi_epi32(q0, q1);
-    const auto put = [&](int i, __m128i values) {
-      _mm_storeu_si128(reinterpret_cast<__m128i*>(out + 8 * i), values);
-    };
-    put(0, _mm_unpacklo_epi64(low_p, low_q));
-    put(1, _mm_unpackhi_epi64(low_p, low_q));
-    put(2, _mm_unpacklo_epi64(high_p, high_q));
-    put(3, _mm_unpackhi_epi64(high_p, high_q));
+    Ints{_mm256_permute2x128_si256(a, b, 0x20)}.store(out);
+    Ints{_mm256_permute2x128_si256(a, b, 0x31)}.store(out + kLanes);
   }
 
   SIGHTLINE_INLINE __m256d doubles(__m256i pairs) {
@@ -240,6 +200,100 @@ struct Ints {
   }
 };
 
+/// 32 bytes, or sixteen 16-bit integers, or eight sums of 32 bits.
+struct Bytes {
+  static constexpr std::int64_t kLanes = 32, kChunks = kLanes / kIntegerChunk;
+  __m256i v;
+
+  SIGHTLINE_INLINE Bytes zero() { return {_mm256_setzero_si256()}; }
+  SIGHTLINE_INLINE Bytes load(const std::byte* p) {
+    return {_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p))};
+  }
+  [[gnu::always_inline]] inline void store(std::byte* p) const {
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), v);
+  }
+  /// The first chunk's value for every pair of its codes, then the second's, which a set of one
+  /// chunk ignores.
+  SIGHTLINE_INLINE Bytes pairs(std::int16_t first, std::int16_t) {
+    return {_mm256_set1_epi16(first)};
+  }
+  SIGHTLINE_INLINE Bytes bytes(std::uint8_t first, std::uint8_t) {
+    return {_mm256_set1_epi8(static_cast<char>(first))};
+  }
+
+  /// 4-bit codes less their zero points: those of even columns, then those of odd ones.
+  SIGHTLINE_INLINE Bytes load_codes(const std::byte* p, Bytes zero) {
+    const __m256i twice =
+        _mm256_broadcastsi128_si256(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p)));
+    const __m256i moved = _mm256_srlv_epi64(twice, _mm256_setr_epi64x(0, 0, 4, 4));
+    return {_mm256_sub_epi8(_mm256_and_si256(moved, _mm256_set1_epi8(15)), zero.v)};
+  }
+
+  /// Adds to each sum the products of four neighbours, times their ratios. Instructions that stay
+  /// together, see Ints::add_products.
+  SIGHTLINE_INLINE void add_products(Bytes x, Bytes codes, Bytes ratios, Bytes& sum) {
+    __m256i product, sums = sum.v;
+    asm("vpmaddubsw %[c], %[x], %[p]\n\tvpmaddwd %[r], %[p], %[p]\n\tvpaddd %[p], %[s], %[s]"
+        : [s] "+x"(sums), [p] "=&x"(product)
+        : [x] "x"(x.v), [c] "x"(codes.v), [r] "x"(ratios.v));
+    sum.v = sums;
+  }
+  SIGHTLINE_INLINE void add_products(Bytes x, const std::byte* codes, const std::byte* ratios,
+                                     Bytes& sum) {
+    __m256i product, sums = sum.v;
+    asm("vpmaddubsw %[c], %[x], %[p]\n\tvpmaddwd %[r], %[p], %[p]\n\tvpaddd %[p], %[s], %[s]"
+        : [s] "+x"(sums), [p] "=&x"(product)
+        : [x] "x"(x.v), [c] "m"(at(codes)), [r] "m"(at(ratios)));
+    sum.v = sums;
+  }
+  /// The same for two runs that share their ratios.
+  SIGHTLINE_INLINE void add_pairs(Bytes a, Bytes b, const std::byte* a_codes,
+                                  const std::byte* b_codes, const std::byte* ratios, Bytes& sum) {
+    __m256i product, other, sums = sum.v;
+    asm("vpmaddubsw %[ac], %[a], %[p]\n\tvpmaddubsw %[bc], %[b], %[o]\n\t"
+        "vpaddw %[o], %[p], %[p]\n\tvpmaddwd %[r], %[p], %[p]\n\tvpaddd %[p], %[s], %[s]"
+        : [s] "+x"(sums), [p] "=&x"(product), [o] "=&x"(other)
+        : [a] "x"(a.v), [b] "x"(b.v), [ac] "m"(at(a_codes)), [bc] "m"(at(b_codes)),
+          [r] "m"(at(ratios)));
+    sum.v = sums;
+  }
+  SIGHTLINE_INLINE const __m256i_u& at(const std::byte* p) {
+    return *reinterpret_cast<const __m256i_u*>(p);
+  }
+
+  /// Values times `factor` to the nearest integers, plus kByteMiddle, in the order of load_codes().
+  SIGHTLINE_INLINE Bytes round(const float* x, Vec factor) {
+    const auto eight = [&](int i) {
+      return _mm256_cvtps_epi32(_mm256_mul_ps(_mm256_loadu_ps(x + 8 * i), factor.v));
+    };
+    // Packing takes quarters in turn: columns 0-3, 8-11, … in one half, 4-7, 12-15, … in the other.
+    const __m256i packed = _mm256_packs_epi16(_mm256_packs_epi32(eight(0), eight(1)),
+                                              _mm256_packs_epi32(eight(2), eight(3)));
+    const __m256i apart = _mm256_setr_epi8(0, 2, 4, 6, 8, 10, 12, 14, 1, 3, 5, 7, 9, 11, 13, 15,  //
+                                           0, 2, 4, 6, 8, 10, 12, 14, 1, 3, 5, 7, 9, 11, 13, 15);
+    const __m256i halves = _mm256_permute4x64_epi64(_mm256_shuffle_epi8(packed, apart),
+                                                    _MM_SHUFFLE(3, 1, 2, 0));  // even, odd
+    const __m256i turns = _mm256_setr_epi8(0, 1, 8, 9, 2, 3, 10, 11, 4, 5, 12, 13, 6, 7, 14, 15,  //
+                                           0, 1, 8, 9, 2, 3, 10, 11, 4, 5, 12, 13, 6, 7, 14, 15);
+    return {_mm256_xor_si256(_mm256_shuffle_epi8(halves, turns),
+                             _mm256_set1_epi8(static_cast<char>(kByteMiddle)))};
+  }
+  /// These bytes where `other` is odd, else zeros.
+  [[gnu::always_inline]] inline Bytes if_odd(Bytes other) const {
+    const __m256i odd = _mm256_and_si256(other.v, _mm256_set1_epi8(1));
+    return {_mm256_and_si256(v, _mm256_sub_epi8(_mm256_setzero_si256(), odd))};
+  }
+
+  /// The sums of four times eight lanes, modulo 2^32.
+  SIGHTLINE_INLINE void reduce4(Bytes a, Bytes b, Bytes c, Bytes d, std::int32_t* out) {
+    const __m256i sums =
+        _mm256_hadd_epi32(_mm256_hadd_epi32(a.v, b.v), _mm256_hadd_epi32(c.v, d.v));
+    _mm_storeu_si128(
+        reinterpret_cast<__m128i*>(out),
+        _mm_add_epi32(_mm256_castsi256_si128(sums), _mm256_extracti128_si256(sums, 1)));
+  }
+};
+
 // Blank lines keep the order: each file uses the ones before it.
 #include "kernels/math.inc.hpp"
 
@@ -252,6 +306,8 @@ struct Ints {
 #include "kernels/packed.inc.hpp"
 
 #include "kernels/integers.inc.hpp"
+
+#include "kernels/nibbles.inc.hpp"
 
 #include "kernels/make_table.inc.hpp"
 

@@ -175,31 +175,23 @@ struct Ints {
   /// (a · b + 2^14) >> 15
   SIGHTLINE_INLINE Ints scaled(Ints a, Ints b) { return {_mm512_mulhrs_epi16(a.v, b.v)}; }
 
-  /// A chunk of codes, (code − zero) << shift (IntegerForm), in the order of the columns.
+  /// A chunk of bytes, (code − zero) << shift (IntegerForm), in the order of the columns.
   template <class Kind>
   SIGHTLINE_INLINE void load_codes(const std::byte* p, Ints zero, Ints (&out)[1]) {
-    constexpr bool kHalf = Kind::kCode == PackedCode::u4;
-    __m256i bytes;
-    if constexpr (kHalf) {
-      bytes = _mm256_inserti128_si256(_mm256_castsi128_si256(Vec::half_bytes(p)),
-                                      Vec::half_bytes(p + 8), 1);
-    } else {
-      bytes = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p));
-    }
+    const __m256i bytes = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p));
     const __m512i codes =
         Kind::kCode == PackedCode::i8 ? _mm512_cvtepi8_epi16(bytes) : _mm512_cvtepu8_epi16(bytes);
-    constexpr int kMiddle = Kind::kCode == PackedCode::i8 ? 0 : kHalf ? 8 : 128;
+    constexpr int kMiddle = Kind::kCode == PackedCode::i8 ? 0 : 128;
     const __m512i middle = Kind::kStoredZero ? zero.v : _mm512_set1_epi16(kMiddle);
     const __m512i centred = _mm512_sub_epi16(codes, middle);
     if constexpr (!Kind::kStoredZero) {
-      out[0].v = _mm512_slli_epi16(centred, kHalf ? 12 : 8);
+      out[0].v = _mm512_slli_epi16(centred, 8);
     } else {
-      out[0].v = _mm512_slli_epi16(centred, kHalf ? 11 : 7);
+      out[0].v = _mm512_slli_epi16(centred, 7);
     }
   }
 
   /// A chunk of values times `factor`, to the nearest integers, in the order of load_codes().
-  template <PackedCode C>
   SIGHTLINE_INLINE void round_chunk(const float* x, Vec factor, std::int16_t* out) {
     for (int i = 0; i < 2; ++i) {
       const __m512i whole = _mm512_cvtps_epi32(Vec::mul(Vec::load(x + 16 * i), factor).v);
@@ -224,6 +216,78 @@ struct Ints {
   }
 };
 
+/// 64 bytes, or 32 16-bit integers, or sixteen sums of 32 bits.
+struct Bytes {
+  static constexpr std::int64_t kLanes = 64, kChunks = kLanes / kIntegerChunk;
+  __m512i v;
+
+  SIGHTLINE_INLINE Bytes zero() { return {_mm512_setzero_si512()}; }
+  SIGHTLINE_INLINE Bytes load(const std::byte* p) { return {_mm512_loadu_si512(p)}; }
+  [[gnu::always_inline]] inline void store(std::byte* p) const { _mm512_storeu_si512(p, v); }
+  SIGHTLINE_INLINE Bytes halves(__m256i first, __m256i second) {
+    return {_mm512_inserti64x4(_mm512_castsi256_si512(first), second, 1)};
+  }
+  /// The first chunk's value for every pair of its codes, then the second's.
+  SIGHTLINE_INLINE Bytes pairs(std::int16_t first, std::int16_t second) {
+    return halves(_mm256_set1_epi16(first), _mm256_set1_epi16(second));
+  }
+  SIGHTLINE_INLINE Bytes bytes(std::uint8_t first, std::uint8_t second) {
+    return halves(_mm256_set1_epi8(static_cast<char>(first)),
+                  _mm256_set1_epi8(static_cast<char>(second)));
+  }
+
+  /// 4-bit codes less their zero points, in the order of the columns.
+  SIGHTLINE_INLINE Bytes load_codes(const std::byte* p, Bytes zero) {
+    const __m512i codes =
+        _mm512_cvtepu8_epi16(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)));
+    const __m512i apart = _mm512_or_si512(codes, _mm512_slli_epi16(codes, 4));
+    return {_mm512_sub_epi8(_mm512_and_si512(apart, _mm512_set1_epi16(0x0f0f)), zero.v)};
+  }
+
+  /// Adds to each sum the products of four neighbours, times their ratios.
+  SIGHTLINE_INLINE void add_products(Bytes x, Bytes codes, Bytes ratios, Bytes& sum) {
+    sum.v =
+        _mm512_add_epi32(sum.v, _mm512_madd_epi16(_mm512_maddubs_epi16(x.v, codes.v), ratios.v));
+  }
+  SIGHTLINE_INLINE void add_products(Bytes x, const std::byte* codes, const std::byte* ratios,
+                                     Bytes& sum) {
+    add_products(x, load(codes), load(ratios), sum);
+  }
+  /// The same for two runs that share their ratios.
+  SIGHTLINE_INLINE void add_pairs(Bytes a, Bytes b, const std::byte* a_codes,
+                                  const std::byte* b_codes, const std::byte* ratios, Bytes& sum) {
+    const __m512i products = _mm512_add_epi16(_mm512_maddubs_epi16(a.v, load(a_codes).v),
+                                              _mm512_maddubs_epi16(b.v, load(b_codes).v));
+    sum.v = _mm512_add_epi32(sum.v, _mm512_madd_epi16(products, load(ratios).v));
+  }
+
+  /// Values times `factor` to the nearest integers, plus kByteMiddle, in the order of load_codes().
+  SIGHTLINE_INLINE Bytes round(const float* x, Vec factor) {
+    alignas(64) std::byte bytes[kLanes];
+    for (int i = 0; i < 4; ++i) {
+      const __m512i whole = _mm512_cvtps_epi32(Vec::mul(Vec::load(x + 16 * i), factor).v);
+      _mm_storeu_si128(reinterpret_cast<__m128i*>(bytes + 16 * i), _mm512_cvtsepi32_epi8(whole));
+    }
+    constexpr auto kMiddles = static_cast<short>(kByteMiddle << 8 | kByteMiddle);
+    return {_mm512_xor_si512(load(bytes).v, _mm512_set1_epi16(kMiddles))};
+  }
+  /// These bytes where `other` is odd, else zeros.
+  [[gnu::always_inline]] inline Bytes if_odd(Bytes other) const {
+    const __m512i odd = _mm512_and_si512(other.v, _mm512_set1_epi16(0x0101));
+    return {_mm512_and_si512(v, _mm512_sub_epi8(_mm512_setzero_si512(), odd))};
+  }
+
+  /// The sums of four times sixteen lanes, modulo 2^32.
+  SIGHTLINE_INLINE void reduce4(Bytes a, Bytes b, Bytes c, Bytes d, std::int32_t* out) {
+    const __m256i sums =
+        _mm256_hadd_epi32(_mm256_hadd_epi32(Ints::folded({a.v}), Ints::folded({b.v})),
+                          _mm256_hadd_epi32(Ints::folded({c.v}), Ints::folded({d.v})));
+    _mm_storeu_si128(
+        reinterpret_cast<__m128i*>(out),
+        _mm_add_epi32(_mm256_castsi256_si128(sums), _mm256_extracti128_si256(sums, 1)));
+  }
+};
+
 // Blank lines keep the order: each file uses the ones before it.
 #include "kernels/math.inc.hpp"
 
@@ -236,6 +300,8 @@ struct Ints {
 #include "kernels/packed.inc.hpp"
 
 #include "kernels/integers.inc.hpp"
+
+#include "kernels/nibbles.inc.hpp"
 
 #include "kernels/make_table.inc.hpp"
 

@@ -3,17 +3,18 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <limits>
 
 namespace sightline {
 namespace {
 
-constexpr std::uint8_t kMiddle4 = 8, kMiddle8 = 128;
+constexpr std::uint8_t kMiddle8 = 128;
 
 /// Bits by which a centred code is moved up: as far as 16 bits allow.
 int shift_of(const PackedWeight& w) {
   const bool wide = w.zeros != nullptr;  // codes less any zero point have one bit more
-  if (w.code == PackedCode::u4) return wide || w.zero != kMiddle4 ? 11 : 12;
+  if (w.code == PackedCode::u4) return 0;
   if (w.code == PackedCode::i8) return 8;
   return wide || w.zero != kMiddle8 ? 7 : 8;
 }
@@ -29,6 +30,51 @@ float greatest_scale(const PackedWeight& w, std::int64_t row, std::int64_t step)
     most = std::max(most, scale);
   }
   return most;
+}
+
+/// Σ (code − zero) of the columns [begin, end) of a row of 4-bit codes, which share a zero point;
+/// `begin` is even.
+std::int64_t sum_of_codes(const PackedWeight& w, std::int64_t row, std::int64_t begin,
+                          std::int64_t end) {
+  constexpr std::uint64_t kLow = 0x0f0f0f0f0f0f0f0f, kOnes = 0x0101010101010101;
+  constexpr std::int64_t kCodes = 16;  // of a word; each byte of the sum of its halves is below 31
+  const std::byte* codes = w.row(row);
+  std::int64_t sum = 0, j = begin;
+  for (; j + kCodes <= end; j += kCodes) {
+    std::uint64_t word = 0;
+    std::memcpy(&word, codes + j / 2, sizeof word);
+    sum += static_cast<std::int64_t>((((word & kLow) + (word >> 4 & kLow)) * kOnes) >> 56);
+  }
+  for (; j < end; ++j)
+    sum += std::to_integer<std::int64_t>(codes[j / 2] >> (j % 2 * 4) & std::byte{15});
+  const std::int64_t zero = w.zeros != nullptr ? w.zeros[w.group_of(row, begin)] : w.zero;
+  return sum - zero * (end - begin);
+}
+
+/// What kByteMiddle in place of every activation of a step adds to its sums, taken off.
+std::int32_t offset_of(const PackedWeight& w, const std::int16_t* ratios, std::int64_t row,
+                       std::int64_t step) {
+  const std::int64_t end = std::min(w.in, (step + 1) * kIntegerStep);
+  std::int64_t sum = 0;
+  for (std::int64_t j = step * kIntegerStep; j < end;) {
+    const std::int64_t next = std::min(end, (j / w.group_cols + 1) * w.group_cols);
+    sum += ratios[w.group_of(row, j)] * sum_of_codes(w, row, j, next);
+    j = next;
+  }
+  return static_cast<std::int32_t>(-kByteMiddle * sum);
+}
+
+void add_offsets(PackedWeight& w) {
+  const std::int64_t steps = integer_steps(w.in);
+  auto offsets =
+      std::make_shared<std::vector<std::int32_t>>(static_cast<std::size_t>(steps * w.out));
+  for (std::int64_t o = 0; o < w.out; ++o) {
+    for (std::int64_t step = 0; step < steps; ++step)
+      (*offsets)[static_cast<std::size_t>(step * w.out + o)] =
+          offset_of(w, w.integers.ratios, o, step);
+  }
+  w.integers.offsets = offsets->data();
+  w.integers.owned_offsets = std::move(offsets);
 }
 
 }  // namespace
@@ -49,8 +95,9 @@ void add_integer_form(PackedWeight& w) {
   auto scales = std::make_shared<std::vector<float>>(static_cast<std::size_t>(steps * w.out));
   IntegerForm& form = w.integers;
   form.shift = shift_of(w);
-  // ratio · (code << shift) / 2^15 is code · scale / most · 2^(shift - 4)
-  const float unit = std::ldexp(1.0F, 4 - form.shift);
+  // ratio · code is code · scale / most · 2^11, ratio · (code << shift) / 2^15 that · 2^(shift -
+  // 15).
+  const float unit = std::ldexp(1.0F, w.code == PackedCode::u4 ? -11 : 4 - form.shift);
   for (std::int64_t o = 0; o < w.out; ++o) {
     for (std::int64_t step = 0; step < steps; ++step) {
       const float most = greatest_scale(w, o, step);
@@ -70,6 +117,7 @@ void add_integer_form(PackedWeight& w) {
   form.step_stride = w.out;
   form.owned_ratios = std::move(ratios);
   form.owned_steps = std::move(scales);
+  if (w.code == PackedCode::u4) add_offsets(w);
   if (w.scales == w.owned_scales.data()) w.scales = nullptr;
   w.owned_scales = {};
 }
@@ -87,8 +135,9 @@ std::int32_t centred_code(const PackedWeight& w, std::int64_t row, std::int64_t 
 }
 
 std::int32_t integer_at(const PackedWeight& w, std::int64_t row, std::int64_t column) {
-  const std::int32_t moved = centred_code(w, row, column) * (1 << w.integers.shift);
   const std::int32_t ratio = w.integers.ratios[w.group_of(row, column)];
+  if (w.code == PackedCode::u4) return centred_code(w, row, column) * ratio;
+  const std::int32_t moved = centred_code(w, row, column) * (1 << w.integers.shift);
   constexpr std::int32_t kHalf = 1 << 14;
   return (moved * ratio + kHalf) >> 15;
 }

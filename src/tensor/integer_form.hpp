@@ -13,8 +13,21 @@ namespace sightline {
 /// 2^31.
 inline constexpr std::int32_t kMostActivation = 8191;
 
-/// Codes are read this many at a time, and rounded activations padded with zeros to a multiple.
+/// The same where the weight's codes have 4 bits, and what is added to store it without a sign: 512
+/// products of it, a code less its zero point (at most 15) and a ratio (2048) stay below 2^31.
+inline constexpr std::int32_t kMostByteActivation = 127, kByteMiddle = 128;
+
+/// Groups are whole chunks of so many codes.
 inline constexpr std::int64_t kIntegerChunk = 32;
+
+/// Bytes of a rounded activation.
+constexpr std::int64_t activation_bytes(PackedCode code) { return code == PackedCode::u4 ? 1 : 2; }
+
+/// Rounded activations are padded with zeros to a multiple of so many: 64 bytes.
+constexpr std::int64_t activation_pad(PackedCode code) {
+  constexpr std::int64_t kBytes = 64;
+  return kBytes / activation_bytes(code);
+}
 
 /// True if the weight has an integer form: 4- or 8-bit integers whose groups are whole chunks.
 bool has_integer_form(const PackedWeight& weight);

@@ -43,18 +43,23 @@ constexpr std::int64_t integer_steps(std::int64_t in) {
   return (in + kIntegerStep - 1) / kIntegerStep;
 }
 
-/// The same elements as integers of 12 bits with one scale for every row and step of kIntegerStep
-/// columns, so that products are sums of integers, exact in any order:
-/// w[o, j] ≈ integer[o, j] · steps[j / kIntegerStep][o],
-/// integer[o, j] = (((code[o, j] − zero) << shift) · ratios[group of (o, j)] + 2^14) >> 15.
+/// The same elements as integers with one scale for every row and step of kIntegerStep columns, so
+/// that products are sums of integers, exact in any order:
+/// w[o, j] ≈ integer[o, j] · steps[j / kIntegerStep][o], where integer[o, j] is
+/// (code[o, j] − zero) · ratios[group of (o, j)] for codes of 4 bits, and of 12 bits for the
+/// others:
+/// (((code[o, j] − zero) << shift) · ratios[group of (o, j)] + 2^14) >> 15.
 struct IntegerForm {
   int shift = 0;
   const std::int16_t* ratios = nullptr;  ///< as the weight's `scales`; at most kMostRatio
   const float* steps = nullptr;          ///< [steps][step_stride]
   std::int64_t step_stride = 0;
+  /// Codes of 4 bits: −kByteMiddle · Σ integer[o, j] of a step, [steps][step_stride]; else null.
+  const std::int32_t* offsets = nullptr;
   // What the pointers point into; shared by parts of the weight.
   std::shared_ptr<const std::vector<std::int16_t>> owned_ratios;
   std::shared_ptr<const std::vector<float>> owned_steps;
+  std::shared_ptr<const std::vector<std::int32_t>> owned_offsets;
 
   static constexpr int kMostRatio = 2048;  ///< of the greatest scale of a step
 
@@ -118,6 +123,7 @@ struct PackedWeight {
         integers ? dtype_size(DType::bf16) : dtype_size(scale_dtype);  // ratios have 16 bits
     return out * row_bytes + scale_count() * (scale_bytes + (zeros != nullptr ? 1 : 0)) +
            (integers ? out * integer_steps(in) * dtype_size(DType::f32) : 0) +
+           (integers.offsets != nullptr ? out * integer_steps(in) * dtype_size(DType::i32) : 0) +
            (columns != nullptr ? in * 4 : 0);
   }
 };
@@ -144,6 +150,7 @@ inline std::shared_ptr<const PackedWeight> rows_of(std::shared_ptr<const PackedW
   if (whole->integers) {
     part->integers.ratios += scales;
     part->integers.steps += first;
+    if (part->integers.offsets != nullptr) part->integers.offsets += first;
   }
   part->whole = std::move(whole);
   return part;

@@ -3,6 +3,8 @@
 // stored packed keep near their float run when they are multiplied in integers.
 #include <fmt/format.h>
 
+#include <string_view>
+
 #include "generate/load_model.hpp"
 #include "generate/parity.hpp"
 #include "generate/precision.hpp"
@@ -99,7 +101,8 @@ TEST(Rounded, PiecesAndThreadsChangeNoBit) {
   }
 }
 
-// Stored packed: the integer product rounds activations to 14 bits and weights to 12.
+// Stored packed: the integer product rounds activations to 14 bits and weights to 12, or, where
+// codes have 4 bits, activations to 8.
 TEST(Rounded, StoredPackedInIntegers) {
   for (const char* name :
        {"dense-gptq", "dense-gptq-v2", "dense-awq", "dense-int4", "dense-int8"}) {
@@ -107,7 +110,9 @@ TEST(Rounded, StoredPackedInIntegers) {
     const double off = distance(*rounded(folder, PrecisionMode::automatic), text);
     RecordProperty(name, fmt::format("{:.2g}", off));
     const double floats = distance(*rounded(folder, PrecisionMode::bf16), text);
-    EXPECT_LT(off, floats + 5e-3) << name;
+    // 9e-2 is what activations of 8 bits may cost (6.5e-2 of plain rounding, and a margin).
+    const bool bytes = std::string_view(name) != "dense-int8";
+    EXPECT_LT(off, floats + (bytes ? 9e-2 : 5e-3)) << name;
     EXPECT_NE(off, floats) << name << ": was it multiplied in integers?";
   }
 }

@@ -15,6 +15,7 @@
 using Floats = __v16sf;
 using Longs = __v16si;
 using Shorts = __v32hi;
+using Chars = signed char __attribute__((vector_size(64)));
 
 /// A vector whose lane i is f(i).
 template <class V, int N, class F>
@@ -35,6 +36,11 @@ template <class F>
 SIGHTLINE_INLINE __m512i shorts_of(const F& f) {
   return reinterpret_cast<__m512i>(lanes_of<Shorts, 32>(f));
 }
+template <class F>
+SIGHTLINE_INLINE __m512i chars_of(const F& f) {
+  return reinterpret_cast<__m512i>(lanes_of<Chars, 64>(f));
+}
+SIGHTLINE_INLINE Chars chars(__m512i a) { return reinterpret_cast<Chars>(a); }
 SIGHTLINE_INLINE Longs longs(__m512i a) { return reinterpret_cast<Longs>(a); }
 SIGHTLINE_INLINE Shorts shorts(__m512i a) { return reinterpret_cast<Shorts>(a); }
 
@@ -110,6 +116,41 @@ SIGHTLINE_INLINE __m512i _mm512_sub_epi32(__m512i a, __m512i b) {
 }
 SIGHTLINE_INLINE __m512i _mm512_sub_epi16(__m512i a, __m512i b) {
   return shorts_of([&](int i) { return static_cast<short>(shorts(a)[i] - shorts(b)[i]); });
+}
+SIGHTLINE_INLINE __m512i _mm512_add_epi16(__m512i a, __m512i b) {
+  return shorts_of([&](int i) { return static_cast<short>(shorts(a)[i] + shorts(b)[i]); });
+}
+SIGHTLINE_INLINE __m512i _mm512_sub_epi8(__m512i a, __m512i b) {
+  return chars_of([&](int i) { return static_cast<signed char>(chars(a)[i] - chars(b)[i]); });
+}
+SIGHTLINE_INLINE __m512i _mm512_or_si512(__m512i a, __m512i b) { return a | b; }
+SIGHTLINE_INLINE __m512i _mm512_xor_si512(__m512i a, __m512i b) { return a ^ b; }
+/// Unsigned bytes of a times signed ones of b, neighbours added, saturated.
+SIGHTLINE_INLINE __m512i _mm512_maddubs_epi16(__m512i a, __m512i b) {
+  return shorts_of([&](int i) {
+    const auto product = [&](int j) {
+      return static_cast<unsigned char>(chars(a)[j]) * chars(b)[j];
+    };
+    const int sum = product(2 * i) + product(2 * i + 1);
+    return static_cast<short>(sum < -32768 ? -32768 : sum > 32767 ? 32767 : sum);
+  });
+}
+SIGHTLINE_INLINE __m512i _mm512_castsi256_si512(__m256i a) {
+  __m512i out{};
+  __builtin_memcpy(&out, &a, sizeof a);
+  return out;
+}
+SIGHTLINE_INLINE __m512i _mm512_inserti64x4(__m512i a, __m256i b, int half) {
+  __builtin_memcpy(reinterpret_cast<char*>(&a) + 32 * half, &b, sizeof b);
+  return a;
+}
+SIGHTLINE_INLINE __m128i _mm512_cvtsepi32_epi8(__m512i a) {
+  alignas(16) signed char out[16];
+  for (int i = 0; i < 16; ++i) {
+    const int value = longs(a)[i];
+    out[i] = static_cast<signed char>(value < -128 ? -128 : value > 127 ? 127 : value);
+  }
+  return _mm_load_si128(reinterpret_cast<const __m128i*>(out));
 }
 SIGHTLINE_INLINE __m512i _mm512_srai_epi32(__m512i a, unsigned n) {
   return longs_of([&](int i) { return longs(a)[i] >> n; });

@@ -103,7 +103,8 @@ TEST_P(IntegersTest, WhatIsNotFiniteShows) {
   EXPECT_TRUE(same_bits(multiply(set(), 1, none, 1, made.weight()), bias));
 }
 
-// What rounding costs is far below what packing costs: int8 0.5 %, int4 9 %.
+// What rounding costs is far below what packing costs: int8 0.5 %, int4 9 %. Activations of 8 bits,
+// the greatest of 512 about 3.5 times their root mean square: 3.5 / 127 / sqrt(12) = 0.8 %.
 TEST_P(IntegersTest, AreNearTheFloatProduct) {
   for (const Layout& layout : kLayouts) {
     if (layout.in < 100) continue;
@@ -111,7 +112,8 @@ TEST_P(IntegersTest, AreNearTheFloatProduct) {
     const auto x = random_values(7 * layout.in, 13);
     const auto wide = multiply(set(), 1, x, 7, made.wide());
     const auto rounded = multiply(set(), 1, x, 7, in_integers(layout).weight());
-    EXPECT_LT(relative_l2(rounded, wide), 1.5e-3) << name_of(layout);
+    EXPECT_LT(relative_l2(rounded, wide), layout.code == PackedCode::u4 ? 1e-2 : 1.5e-3)
+        << name_of(layout);
   }
 }
 
@@ -131,8 +133,11 @@ TEST(IntegerForm, RowsAreWidenedAsTheyAreMultiplied) {
     const float step = made.packed->integers.steps[k / 512 * 4 + 2];
     EXPECT_EQ(row[static_cast<std::size_t>(k)],
               static_cast<float>(integer_at(*made.packed, 2, k)) * step);
-    EXPECT_NEAR(row[static_cast<std::size_t>(k)],
-                made.values[static_cast<std::size_t>(2 * 1100 + k)], std::abs(step));
+    // A ratio is off by half of one, times a code less its zero point.
+    EXPECT_NEAR(
+        row[static_cast<std::size_t>(k)], made.values[static_cast<std::size_t>(2 * 1100 + k)],
+        std::abs(step) *
+            (0.5F * std::abs(static_cast<float>(centred_code(*made.packed, 2, k))) + 0.01F));
   }
 }
 
@@ -174,10 +179,10 @@ TEST(IntegerForm, AnOddScaleShows) {
   }
 }
 
-// A token reads codes, ratios and step scales.
+// A token reads codes, ratios, step scales and, for 4 bits, step offsets.
 TEST(IntegerForm, CountsWhatItReads) {
   const Made made = in_integers({PackedCode::u4, 8, 1024, 1, 64, false, DType::f32});
-  EXPECT_EQ(made.weight().bytes(), 8 * (512 + 16 * 2 + 2 * 4));
+  EXPECT_EQ(made.weight().bytes(), 8 * (512 + 16 * 2 + 2 * 4 + 2 * 4));
 }
 
 }  // namespace
