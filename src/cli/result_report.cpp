@@ -95,8 +95,9 @@ io::Json timings_json(const Result& result) {
 std::string rounding(const EngineOptions& options) {
   if (options.precision == PrecisionMode::f32) return "f32: nothing is rounded, cache in float32";
   if (options.precision != PrecisionMode::bf16) {
-    return "packed matrices times rounded activations, in integers (codes of 8 bits times 14 bits, "
-           "of 4 bits times 8); keys and values of the cache bfloat16; convolution and recurrent state stay float32";
+    return "packed matrices times rounded activations, in integers (codes of 8 bits times 14 "
+           "bits, of 4 bits times 8); keys and values of the cache bfloat16; convolution and "
+           "recurrent state stay float32";
   }
   return "bf16: keys and values of the cache, and left operands where the kernel set multiplies "
          "bfloat16; convolution and recurrent state stay float32";
