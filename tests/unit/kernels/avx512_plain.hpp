@@ -8,6 +8,7 @@
 #undef _mm512_extractf32x8_ps
 #undef _mm512_extracti64x4_epi64
 #undef _mm512_insertf32x8
+#undef _mm512_inserti64x4
 #undef _mm512_slli_epi16
 #undef _mm512_slli_epi32
 #undef _mm512_srai_epi32
