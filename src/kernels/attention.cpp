@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "base/bf16.hpp"
+#include "kernels/row_blocks.hpp"
 #include "kernels/table.hpp"
 
 namespace sightline::kernels {
@@ -19,7 +20,6 @@ constexpr std::int64_t kTaskRows =
 constexpr std::int64_t round_up(std::int64_t n, std::int64_t multiple) {
   return (n + multiple - 1) / multiple * multiple;
 }
-constexpr std::int64_t divide_up(std::int64_t n, std::int64_t by) { return (n + by - 1) / by; }
 
 struct Operands {
   const Kernels& kernels;

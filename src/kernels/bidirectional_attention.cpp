@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "kernels/attention.hpp"
+#include "kernels/row_blocks.hpp"
 #include "kernels/table.hpp"
 
 namespace sightline::kernels {
@@ -17,7 +18,6 @@ namespace {
 constexpr std::int64_t kTaskRows = 96;
 constexpr std::int64_t kAlignFloats = 16;  // a cache line
 
-constexpr std::int64_t divide_up(std::int64_t n, std::int64_t by) { return (n + by - 1) / by; }
 constexpr std::int64_t round_up(std::int64_t n, std::int64_t by) { return divide_up(n, by) * by; }
 
 struct Operands {

@@ -4,7 +4,6 @@
 
 constexpr std::int64_t at_most(std::int64_t n, std::int64_t limit) { return n < limit ? n : limit; }
 
-constexpr std::int64_t kVectorBytes = Vec::kLanes * static_cast<std::int64_t>(sizeof(float));
 constexpr std::int64_t kTileOuts = 4;  // outputs of a register tile
 constexpr std::int64_t kPanelOuts =
     8;  // outputs of a panel: of a step 16 KiB in float32, half a first-level cache

@@ -23,10 +23,7 @@ constexpr std::int64_t kGroupedFloats =
     std::int64_t{1} << 22;             // grouped at a time: 16 MiB, beside activations of any size
 constexpr std::int64_t kFewRows = 16;  // up to here tiles are smaller,
 constexpr std::int64_t kFewOuts = 32;  // since they do less with their weights
-constexpr std::int64_t kSerialWork =
-    1 << 16;  // multiplications below which waking threads costs more
 
-constexpr std::int64_t divide_up(std::int64_t n, std::int64_t by) { return (n + by - 1) / by; }
 constexpr std::int64_t round_up(std::int64_t n, std::int64_t by) { return divide_up(n, by) * by; }
 
 /// Rounded rows (kernels: round_step).

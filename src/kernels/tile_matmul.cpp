@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "kernels/row_blocks.hpp"
 #include "kernels/table.hpp"
 #include "kernels/tiles.hpp"
 
@@ -13,10 +14,6 @@ namespace {
 constexpr std::int64_t kLaidValues = std::int64_t{1} << 23;  // laid out at a time: 16 MiB
 constexpr std::int64_t kTasksPerThread = 4;  // unless outputs are too few, so that none goes idle
 constexpr std::int64_t kLeastOuts = 32;      // of a task: a block of tiles
-constexpr std::int64_t kSerialWork =
-    1 << 16;  // multiplications below which waking threads costs more
-
-constexpr std::int64_t divide_up(std::int64_t n, std::int64_t by) { return (n + by - 1) / by; }
 
 struct Product {
   const TileProducts& tiles;

@@ -9,7 +9,7 @@
 #include "generate/parity.hpp"
 #include "generate/precision.hpp"
 #include "gtest/gtest.h"
-#include "model/positions.hpp"
+#include "parity/logits_in_pieces.hpp"
 
 namespace sightline::generate {
 namespace {
@@ -79,25 +79,7 @@ TEST(Rounded, PiecesAndThreadsChangeNoBit) {
     const auto model = rounded(kWide, mode);
     const ReferenceCase reference =
         ReferenceCase::read(kWide + "/cases/text-long.safetensors", model->info());
-    const auto n = static_cast<std::int64_t>(reference.ids.size());
-    ASSERT_GT(n, 128);
-    nn::Positions positions;
-    const std::vector<model::TokenType> text(reference.ids.size(), model::TokenType::text);
-    (void)model::append_positions(text, {}, {}, 2, 0, positions);
-    const auto logits = [&](std::int64_t piece, int count) {
-      Threads threads(count);
-      Arena arena;
-      nn::Pass pass(kernels::select("auto"), threads, arena);
-      model::Cache cache = model->new_cache(pass.precision);
-      const View view = arena.matrix(n, model->info().vocab_size);
-      prompt_in_pieces(*model, pass, reference, {{}, piece, model::RowKind::prompt}, positions,
-                       cache, view);
-      return std::vector<float>(view.row(0), view.row(0) + n * model->info().vocab_size);
-    };
-    const std::vector<float> expected = logits(64, 1);
-    EXPECT_TRUE(expected == logits(64, 3));
-    EXPECT_TRUE(expected == logits(128, 2));
-    EXPECT_TRUE(expected == logits(512, 1));
+    expect_same_in_pieces(*model, reference, "auto");
   }
 }
 

@@ -6,7 +6,7 @@
 #include "generate/load_model.hpp"
 #include "generate/parity.hpp"
 #include "gtest/gtest.h"
-#include "model/positions.hpp"
+#include "parity/logits_in_pieces.hpp"
 
 namespace sightline::generate {
 namespace {
@@ -49,26 +49,7 @@ TEST(Tiles, RoundedActivationsMoveLogitsByAPercent) {
 }
 
 TEST(Tiles, PiecesAndThreadsChangeNoBit) {
-  const ReferenceCase reference = read_case("text-long");
-  const auto n = static_cast<std::int64_t>(reference.ids.size());
-  ASSERT_GT(n, 128);
-  nn::Positions positions;
-  const std::vector<model::TokenType> text(reference.ids.size(), model::TokenType::text);
-  (void)model::append_positions(text, {}, {}, 2, 0, positions);
-  const auto logits = [&](std::int64_t piece, int count) {
-    Threads threads(count);
-    Arena arena;
-    nn::Pass pass(kernels::select("amx-twin"), threads, arena);
-    model::Cache cache = wide_model().new_cache(pass.precision);
-    const View view = arena.matrix(n, wide_model().info().vocab_size);
-    prompt_in_pieces(wide_model(), pass, reference, {{}, piece, model::RowKind::prompt}, positions,
-                     cache, view);
-    return std::vector<float>(view.row(0), view.row(0) + n * wide_model().info().vocab_size);
-  };
-  const std::vector<float> expected = logits(64, 1);
-  EXPECT_TRUE(expected == logits(64, 3));
-  EXPECT_TRUE(expected == logits(128, 2));
-  EXPECT_TRUE(expected == logits(512, 1));
+  expect_same_in_pieces(wide_model(), read_case("text-long"), "amx-twin");
 }
 
 }  // namespace
