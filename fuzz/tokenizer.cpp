@@ -1,10 +1,12 @@
-// tokenizer.json: any bytes are either a tokenizer that encodes and decodes, or an Error.
+// tokenizer.json: any bytes are either a tokenizer that encodes and decodes, or an Error; lists
+// read by hand are those that the parser reads.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 #include <string>
 #include <string_view>
 
+#include "../tests/unit/tokenizer/same_lists.hpp"
 #include "sightline/error.hpp"
 #include "tokenizer/tokenizer.hpp"
 
@@ -13,6 +15,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   constexpr std::uint32_t kMatchLimit = 10'000;  // patterns may be wild; a short run is enough
   try {
     const std::string_view json(reinterpret_cast<const char*>(data), size);
+    if (!agrees_with_parser(json)) std::abort();
     const Tokenizer tokenizer = Tokenizer::parse(json, "fuzz", {size % 2 == 0, kMatchLimit});
     const std::string text = "hello it's <|im_end|><think> 12\r\n\n e\xCC\x81\xE4\xB8\xAD!";
     (void)tokenizer.decode(tokenizer.encode(text), true);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "base/background.hpp"
 #include "generate/clock.hpp"
 #include "generate/engine_impl.hpp"
 #include "generate/load_model.hpp"
@@ -123,6 +124,33 @@ void check_geometry(const Engine::Impl& impl) {
   if (impl.prompts->has_video_processor()) check_file(impl.prompts->video_processor().frames);
 }
 
+// Opens what turns messages into ids, most of which is reading tokenizer.json, and the model beside
+// it, unless matrices are rounded, which takes all threads. If both fail, the first is reported.
+template <class OnPrompts>
+void open_parts(Engine::Impl& impl, const std::string& directory, const OnPrompts& on_prompts) {
+  const EngineOptions& options = impl.options;
+  const io::WeightForm form =
+      generate::weight_form(options.precision, options.vision_precision, impl.info.threads);
+  Background<generate::PromptBuilder> prompts(
+      [&] { return generate::PromptBuilder::open(directory, options); });
+  const auto take_prompts = [&] {
+    impl.prompts = std::make_unique<generate::PromptBuilder>(prompts.take());
+    on_prompts();
+  };
+  const auto load = [&] { impl.model = generate::load_model(directory, options.use_mmap, form); };
+  if (form.language_bits > 0 || form.vision_bits > 0) {
+    take_prompts();
+    return load();
+  }
+  try {
+    load();
+  } catch (...) {
+    take_prompts();
+    throw;
+  }
+  take_prompts();
+}
+
 }  // namespace
 
 Engine::Engine(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -141,12 +169,7 @@ Engine Engine::load(const std::string& directory, const EngineOptions& options,
   settle_kernels(*impl);
   settle_threads(*impl);
   progress(0);
-  impl->prompts = std::make_unique<generate::PromptBuilder>(
-      generate::PromptBuilder::open(directory, impl->options));
-  progress(1);
-  impl->model = generate::load_model(
-      directory, options.use_mmap,
-      generate::weight_form(options.precision, options.vision_precision, impl->info.threads));
+  open_parts(*impl, directory, [&] { progress(1); });
   impl->generation = generate::read_generation_config(directory);
   impl->precision = generate::cache_precision(options.precision);
   settle_context(*impl);

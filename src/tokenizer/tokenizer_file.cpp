@@ -12,6 +12,7 @@
 #include "tokenizer/byte_alphabet.hpp"
 #include "tokenizer/file_fault.hpp"
 #include "tokenizer/file_sink.hpp"
+#include "tokenizer/list_reader.hpp"
 
 namespace sightline::tokenizer {
 namespace {
@@ -252,11 +253,7 @@ std::vector<AddedToken> read_added_tokens(const JsonReader& root, Vocabulary& vo
 }
 
 // The document is a checkpoint's file: whatever is wrong with it, the checkpoint is at fault.
-void parse(std::string_view json, const std::string& file, FileSink& sink) {
-  if (json.size() > kMaxTokenizerFileBytes) {
-    fail_file(file, "the file", fmt::format("at most {} bytes", kMaxTokenizerFileBytes),
-              std::to_string(json.size()));
-  }
+void parse_whole(std::string_view json, const std::string& file, FileSink& sink) {
   try {
     io::parse_json_events(json, file, sink);
   } catch (const Error& error) {
@@ -265,12 +262,33 @@ void parse(std::string_view json, const std::string& file, FileSink& sink) {
   }
 }
 
+// The lists by hand, if they are written as usual, and the rest by the parser. Where that does not
+// do, the parser reads everything, and says what is wrong and where.
+FileSink parse(std::string_view json, const std::string& file) {
+  if (json.size() > kMaxTokenizerFileBytes) {
+    fail_file(file, "the file", fmt::format("at most {} bytes", kMaxTokenizerFileBytes),
+              std::to_string(json.size()));
+  }
+  if (std::optional<ShortDocument> lists = take_lists(json)) {
+    try {
+      FileSink sink(file, lists->rest.size());
+      parse_whole(lists->rest, file, sink);
+      sink.vocabulary = std::move(lists->vocabulary);
+      sink.merges = std::move(lists->merges);
+      return sink;
+    } catch (const Error&) {  // NOLINT(bugprone-empty-catch): said below, in the file's own bytes
+    }
+  }
+  FileSink sink(file, json.size());
+  parse_whole(json, file, sink);
+  return sink;
+}
+
 }  // namespace
 
 TokenizerFile read_tokenizer_file(std::string_view json, const std::string& file,
                                   const PretokenizeOptions& options) {
-  FileSink sink(file, json.size());
-  parse(json, file, sink);
+  const FileSink sink = parse(json, file);
   check_root(sink.rest, file);
   const JsonReader root(sink.rest, file, "", Code::invalid_tokenizer);
   require_string(root, "version", "1.0");
