@@ -98,7 +98,7 @@ struct Loader::Book {
   std::vector<ClaimedTensor> tensors;
   std::uint32_t next_site = 0;
   WeightForm form;
-  std::unique_ptr<Threads> threads;  // that round matrices, once there is one
+  std::unique_ptr<Threads> threads;  // that make packed matrices, once there is one
 
   [[nodiscard]] bool is_skipped(std::string_view name) const {
     return std::any_of(skipped.begin(), skipped.end(),
@@ -154,9 +154,14 @@ struct Loader::Book {
 
   /// A packed matrix, with its integer form if that is wanted and there is one.
   [[nodiscard]] std::shared_ptr<const PackedWeight> with_integers(
-      std::shared_ptr<PackedWeight> packed) const {
-    if (form.integers && has_integer_form(*packed)) add_integer_form(*packed);
+      std::shared_ptr<PackedWeight> packed) {
+    if (form.integers && has_integer_form(*packed)) add_integer_form(*packed, &workers());
     return packed;
+  }
+
+  Threads& workers() {
+    if (!threads) threads = std::make_unique<Threads>(form.threads);
+    return *threads;
   }
 
   /// A stored matrix as the form wants it.
@@ -165,9 +170,8 @@ struct Loader::Book {
     const int bits = checkpoint->declared() ? 0 : rounded_bits(form, stored.name, stored.shape);
     const std::optional<Rounding> rounding = bits == 0 ? std::nullopt : rounding_for(bits, in);
     if (!rounding) return plain;
-    if (!threads) threads = std::make_unique<Threads>(form.threads);
     std::shared_ptr<const PackedWeight> packed =
-        with_integers(round_weight(plain, *rounding, *threads));
+        with_integers(round_weight(plain, *rounding, workers()));
     if (stored.mapped) forget_pages(stored.data, stored.bytes);
     return {DType::f32, out, in, nullptr, std::move(packed)};
   }

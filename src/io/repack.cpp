@@ -35,11 +35,10 @@ std::uint8_t packed_code(const std::byte* words, std::int64_t index, PackedCode 
   return static_cast<std::uint8_t>(index % 2 == 0 ? both & 0xfU : both >> 4U);
 }
 
-std::vector<std::byte> rows_of_gptq(const std::byte* words, std::int64_t out, std::int64_t in,
-                                    PackedCode code) {
+Bytes rows_of_gptq(const std::byte* words, std::int64_t out, std::int64_t in, PackedCode code) {
   // A word is four bytes of its output's row, in order: the words are transposed.
   const std::int64_t row_bytes = packed_row_bytes(code, in, kWord), rows = row_bytes / kWord;
-  std::vector<std::byte> result(static_cast<std::size_t>(out * row_bytes));
+  Bytes result(static_cast<std::size_t>(out * row_bytes), std::byte{0});
   for (std::int64_t row = 0; row < rows; row += kTile) {
     for (std::int64_t first = 0; first < out; first += kTile) {
       for (std::int64_t o = first; o < std::min(out, first + kTile); ++o) {
@@ -52,10 +51,10 @@ std::vector<std::byte> rows_of_gptq(const std::byte* words, std::int64_t out, st
   return result;
 }
 
-std::vector<std::byte> rows_of_awq(const std::byte* words, std::int64_t out, std::int64_t in) {
+Bytes rows_of_awq(const std::byte* words, std::int64_t out, std::int64_t in) {
   const std::int64_t row_bytes = packed_row_bytes(PackedCode::u4, in, kWord);
   const std::int64_t columns = out / kAwqCodes;
-  std::vector<std::byte> result(static_cast<std::size_t>(out * row_bytes));
+  Bytes result(static_cast<std::size_t>(out * row_bytes), std::byte{0});
   // Eight inputs of eight outputs at a time: eight words become eight words.
   for (std::int64_t k = 0; k < in; k += kAwqCodes) {
     for (std::int64_t c = 0; c < columns; ++c) {
@@ -80,9 +79,9 @@ std::uint8_t awq_code(const std::byte* words, std::int64_t o) {
   return static_cast<std::uint8_t>(word_at(words, o / kAwqCodes) >> (4 * place) & 0xfU);
 }
 
-std::vector<std::byte> with_columns(const std::byte* rows, std::int64_t row_bytes, std::int64_t out,
-                                    std::span<const std::int32_t> columns, PackedCode code) {
-  std::vector<std::byte> result(static_cast<std::size_t>(out * row_bytes));
+Bytes with_columns(const std::byte* rows, std::int64_t row_bytes, std::int64_t out,
+                   std::span<const std::int32_t> columns, PackedCode code) {
+  Bytes result(static_cast<std::size_t>(out * row_bytes), std::byte{0});
   for (std::int64_t o = 0; o < out; ++o) {
     const std::byte* from = rows + o * row_bytes;
     std::byte* to = result.data() + o * row_bytes;

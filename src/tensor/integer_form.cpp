@@ -64,17 +64,33 @@ std::int32_t offset_of(const PackedWeight& w, const std::int16_t* ratios, std::i
   return static_cast<std::int32_t>(-kByteMiddle * sum);
 }
 
-void add_offsets(PackedWeight& w) {
-  const std::int64_t steps = integer_steps(w.in);
-  auto offsets =
-      std::make_shared<std::vector<std::int32_t>>(static_cast<std::size_t>(steps * w.out));
-  for (std::int64_t o = 0; o < w.out; ++o) {
-    for (std::int64_t step = 0; step < steps; ++step)
-      (*offsets)[static_cast<std::size_t>(step * w.out + o)] =
-          offset_of(w, w.integers.ratios, o, step);
+/// What is made of a weight, before it becomes its integer form.
+struct Made {
+  const PackedWeight& weight;
+  std::shared_ptr<std::vector<std::int16_t>> ratios;
+  std::shared_ptr<std::vector<float>> scales;
+  std::shared_ptr<std::vector<std::int32_t>> offsets;  // null without
+  int shift = 0;
+};
+
+/// Ratios and scale of one step of a row.
+void make_step(const Made& made, std::int64_t row, std::int64_t step) {
+  const PackedWeight& w = made.weight;
+  // ratio · code is code · scale / most · 2^11, ratio · (code << shift) / 2^15 that · 2^(shift -
+  // 15).
+  const float unit = std::ldexp(1.0F, w.code == PackedCode::u4 ? -11 : 4 - made.shift);
+  const float most = greatest_scale(w, row, step);
+  const auto at = static_cast<std::size_t>(step * w.out + row);
+  (*made.scales)[at] = most * unit;
+  const std::int64_t last = std::min(w.in, (step + 1) * kIntegerStep) - 1;
+  for (std::int64_t g = w.group_of(row, step * kIntegerStep); g <= w.group_of(row, last); ++g) {
+    // Rows of one block, and steps of one group, each write what is the same for all of them
+    // only if their greatest scale is: a group of several steps is alone in each of them.
+    const bool none = !(most > 0);
+    (*made.ratios)[static_cast<std::size_t>(g)] = static_cast<std::int16_t>(
+        none ? 0 : std::lrint(w.scale(g) / most * static_cast<float>(IntegerForm::kMostRatio)));
   }
-  w.integers.offsets = offsets->data();
-  w.integers.owned_offsets = std::move(offsets);
+  if (made.offsets) (*made.offsets)[at] = offset_of(w, made.ratios->data(), row, step);
 }
 
 }  // namespace
@@ -88,36 +104,35 @@ bool has_integer_form(const PackedWeight& w) {
           (kIntegerStep % w.group_cols == 0 || w.group_cols % kIntegerStep == 0));
 }
 
-void add_integer_form(PackedWeight& w) {
+void add_integer_form(PackedWeight& w, Threads* threads) {
   const std::int64_t steps = integer_steps(w.in);
-  auto ratios =
-      std::make_shared<std::vector<std::int16_t>>(static_cast<std::size_t>(w.scale_count()));
-  auto scales = std::make_shared<std::vector<float>>(static_cast<std::size_t>(steps * w.out));
-  IntegerForm& form = w.integers;
-  form.shift = shift_of(w);
-  // ratio · code is code · scale / most · 2^11, ratio · (code << shift) / 2^15 that · 2^(shift -
-  // 15).
-  const float unit = std::ldexp(1.0F, w.code == PackedCode::u4 ? -11 : 4 - form.shift);
-  for (std::int64_t o = 0; o < w.out; ++o) {
-    for (std::int64_t step = 0; step < steps; ++step) {
-      const float most = greatest_scale(w, o, step);
-      (*scales)[static_cast<std::size_t>(step * w.out + o)] = most * unit;
-      const std::int64_t last = std::min(w.in, (step + 1) * kIntegerStep) - 1;
-      for (std::int64_t g = w.group_of(o, step * kIntegerStep); g <= w.group_of(o, last); ++g) {
-        // Rows of one block, and steps of one group, each write what is the same for all of them
-        // only if their greatest scale is: a group of several steps is alone in each of them.
-        const bool none = !(most > 0);
-        (*ratios)[static_cast<std::size_t>(g)] = static_cast<std::int16_t>(
-            none ? 0 : std::lrint(w.scale(g) / most * static_cast<float>(IntegerForm::kMostRatio)));
-      }
+  const auto count = static_cast<std::size_t>(steps * w.out);
+  Made made{w,
+            std::make_shared<std::vector<std::int16_t>>(static_cast<std::size_t>(w.scale_count())),
+            std::make_shared<std::vector<float>>(count), nullptr, shift_of(w)};
+  if (w.code == PackedCode::u4) made.offsets = std::make_shared<std::vector<std::int32_t>>(count);
+  constexpr std::int64_t kRows = 64;  // of a block, at least; rows that share scales stay together
+  const std::int64_t rows = (kRows + w.group_rows - 1) / w.group_rows * w.group_rows;
+  const auto run = [&](std::int64_t block, int) {
+    for (std::int64_t o = block * rows; o < std::min(w.out, (block + 1) * rows); ++o) {
+      for (std::int64_t step = 0; step < steps; ++step) make_step(made, o, step);
     }
+  };
+  const std::int64_t blocks = (w.out + rows - 1) / rows;
+  if (threads != nullptr) {
+    threads->for_blocks(blocks, run);
+  } else {
+    for (std::int64_t block = 0; block < blocks; ++block) run(block, 0);
   }
-  form.ratios = ratios->data();
-  form.steps = scales->data();
+  IntegerForm& form = w.integers;
+  form.shift = made.shift;
+  form.ratios = made.ratios->data();
+  form.steps = made.scales->data();
   form.step_stride = w.out;
-  form.owned_ratios = std::move(ratios);
-  form.owned_steps = std::move(scales);
-  if (w.code == PackedCode::u4) add_offsets(w);
+  form.offsets = made.offsets ? made.offsets->data() : nullptr;
+  form.owned_ratios = std::move(made.ratios);
+  form.owned_steps = std::move(made.scales);
+  form.owned_offsets = std::move(made.offsets);
   if (w.scales == w.owned_scales.data()) w.scales = nullptr;
   w.owned_scales = {};
 }

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "base/threads.hpp"
 #include "tensor/packed_weight.hpp"
 
 namespace sightline {
@@ -33,8 +34,9 @@ constexpr std::int64_t activation_pad(PackedCode code) {
 bool has_integer_form(const PackedWeight& weight);
 
 /// Adds the integer form and gives back owned scales, which nothing reads then. A step with a scale
-/// that is not finite gets NaN. has_integer_form() must hold.
-void add_integer_form(PackedWeight& weight);
+/// that is not finite gets NaN. has_integer_form() must hold. Rows are shared out to `threads`, if
+/// there are any; no value depends on their number.
+void add_integer_form(PackedWeight& weight, Threads* threads = nullptr);
 
 /// The value of a code of a row, less its zero point.
 std::int32_t centred_code(const PackedWeight& weight, std::int64_t row, std::int64_t column);

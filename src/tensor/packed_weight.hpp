@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/bf16.hpp"
+#include "base/bytes.hpp"
 #include "sightline/tensor.hpp"
 
 namespace sightline {
@@ -87,7 +88,8 @@ struct PackedWeight {
   IntegerForm integers;  ///< empty unless products are to round activations (integer_form.hpp)
 
   // What the pointers above point into, where it is not the checkpoint.
-  std::vector<std::byte> owned_codes, owned_scales;
+  Bytes owned_codes;
+  std::vector<std::byte> owned_scales;
   std::vector<std::uint8_t> owned_zeros;
   std::vector<std::int32_t> owned_columns;
   std::shared_ptr<const PackedWeight> whole;  ///< of which this is some rows, or null

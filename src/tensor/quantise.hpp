@@ -59,7 +59,7 @@ using TakeBlock = std::function<void(std::int64_t block, RoundedRows rows)>;
 void round_blocks(const Weight& weight, std::int64_t first, std::int64_t count,
                   const Rounding& rounding, Threads& threads, const TakeBlock& take);
 
-/// The whole matrix by round_blocks().
+/// The whole matrix, with the codes and scales of round_blocks().
 std::shared_ptr<PackedWeight> round_weight(const Weight& weight, const Rounding& rounding,
                                            Threads& threads);
 

@@ -1,6 +1,6 @@
 // Protects the rounding of stored matrices: codes and scales mean what they say, errors are those
 // that are reported, nothing depends on threads or on how rows are split, and odd values neither
-// break nor hide.
+// break nor hide; the fast form has the bits of the plain one.
 #include "tensor/quantise.hpp"
 
 #include <gtest/gtest.h>
@@ -11,6 +11,8 @@
 #include <random>
 
 #include "base/bf16.hpp"
+#include "tensor/integer_form.hpp"
+#include "tensor/round_row.hpp"
 
 namespace sightline {
 namespace {
@@ -133,6 +135,59 @@ TEST(Rounding, ZerosAndWhatIsNotFinite) {
       EXPECT_EQ(std::isnan(element(*packed, 1, k)), bits == 8 || k < 32) << k;
       EXPECT_EQ(std::isnan(element(*packed, 2, k)), bits == 8 || k < 32) << k;
     }
+  }
+}
+
+// What this machine rounds with has the bits of what every machine has: codes, scales, errors.
+TEST(Rounding, TheMachinesSetGivesThePlainBits) {
+  constexpr std::int64_t kIn = 1024;
+  for (const float spread : {0.02F, 1e-32F, 3e15F}) {
+    Matrix m(6, kIn, 5);
+    for (float& value : m.values) value *= spread / 0.02F;
+    for (std::size_t k = 0; k < 32; ++k) m.values[k] = 0.5F * static_cast<float>(k) - 8;  // ties
+    m.values[40] = -0.0F;
+    m.values[kIn + 7] = std::numeric_limits<float>::infinity();
+    std::vector<bf16> brain;
+    for (const float value : m.values) brain.push_back(to_bf16(value));
+    const Weight stored{DType::bf16, 6, kIn, reinterpret_cast<const std::byte*>(brain.data())};
+    for (const Rounding& rounding : {Rounding{PackedCode::u4, 32}, Rounding{PackedCode::u8, 32},
+                                     Rounding{PackedCode::u8, 64}, Rounding{PackedCode::u8, 128}}) {
+      for (const Weight& weight : {m.weight, stored}) {
+        for (std::int64_t row = 0; row < 6; ++row) {
+          std::vector<std::byte> codes[2], scales[2];
+          RoundingError errors[2];
+          for (const int set : {0, 1}) {
+            codes[set].resize(static_cast<std::size_t>(packed_row_bytes(rounding.code, kIn)));
+            scales[set].resize(static_cast<std::size_t>(kIn / rounding.group_cols * 2));
+            (set == 0 ? round_row_plain : best_round_row())(
+                weight, row, rounding, {codes[set].data(), scales[set].data(), &errors[set]});
+          }
+          EXPECT_EQ(codes[0], codes[1]);
+          EXPECT_EQ(scales[0], scales[1]);
+          EXPECT_EQ(errors[0].error, errors[1].error);
+          EXPECT_EQ(errors[0].norm, errors[1].norm);
+          EXPECT_EQ(errors[0].greatest, errors[1].greatest);
+        }
+      }
+    }
+  }
+}
+
+// The integer form, too, does not depend on threads.
+TEST(Rounding, IntegerFormsOnAnyNumberOfThreads) {
+  const Matrix m(301, 1120, 6);  // more than one block of rows, and a step that is not whole
+  for (const int bits : {4, 8}) {
+    Threads threads(3);
+    const auto alone = round_weight(m.weight, *rounding_for(bits, 1120), threads),
+               shared = round_weight(m.weight, *rounding_for(bits, 1120), threads);
+    add_integer_form(*alone);
+    add_integer_form(*shared, &threads);
+    EXPECT_EQ(*alone->integers.owned_ratios, *shared->integers.owned_ratios);
+    EXPECT_EQ(*alone->integers.owned_steps, *shared->integers.owned_steps);
+    ASSERT_EQ(alone->integers.offsets != nullptr, bits == 4);
+    if (bits != 4) continue;
+    EXPECT_EQ(*alone->integers.owned_offsets, *shared->integers.owned_offsets);
+    EXPECT_EQ(shared->integers.offsets, shared->integers.owned_offsets->data());
   }
 }
 
