@@ -138,6 +138,30 @@ TEST(Rounding, ZerosAndWhatIsNotFinite) {
   }
 }
 
+/// Codes and scales of a row, and what was lost.
+struct OneRow {
+  std::vector<std::byte> codes, scales;
+  RoundingError error;
+
+  OneRow(RoundRow round_row, const Weight& weight, std::int64_t row, const Rounding& rounding)
+      : codes(static_cast<std::size_t>(packed_row_bytes(rounding.code, weight.in))),
+        scales(static_cast<std::size_t>(weight.in / rounding.group_cols * 2)) {
+    round_row(weight, row, rounding, {codes.data(), scales.data(), &error});
+  }
+};
+
+void expect_plain_bits(const Weight& weight, const Rounding& rounding) {
+  for (std::int64_t row = 0; row < weight.out; ++row) {
+    const OneRow plain(round_row_plain, weight, row, rounding),
+        best(best_round_row(), weight, row, rounding);
+    EXPECT_EQ(plain.codes, best.codes);
+    EXPECT_EQ(plain.scales, best.scales);
+    EXPECT_EQ(plain.error.error, best.error.error);
+    EXPECT_EQ(plain.error.norm, best.error.norm);
+    EXPECT_EQ(plain.error.greatest, best.error.greatest);
+  }
+}
+
 // What this machine rounds with has the bits of what every machine has: codes, scales, errors.
 TEST(Rounding, TheMachinesSetGivesThePlainBits) {
   constexpr std::int64_t kIn = 1024;
@@ -152,23 +176,8 @@ TEST(Rounding, TheMachinesSetGivesThePlainBits) {
     const Weight stored{DType::bf16, 6, kIn, reinterpret_cast<const std::byte*>(brain.data())};
     for (const Rounding& rounding : {Rounding{PackedCode::u4, 32}, Rounding{PackedCode::u8, 32},
                                      Rounding{PackedCode::u8, 64}, Rounding{PackedCode::u8, 128}}) {
-      for (const Weight& weight : {m.weight, stored}) {
-        for (std::int64_t row = 0; row < 6; ++row) {
-          std::vector<std::byte> codes[2], scales[2];
-          RoundingError errors[2];
-          for (const int set : {0, 1}) {
-            codes[set].resize(static_cast<std::size_t>(packed_row_bytes(rounding.code, kIn)));
-            scales[set].resize(static_cast<std::size_t>(kIn / rounding.group_cols * 2));
-            (set == 0 ? round_row_plain : best_round_row())(
-                weight, row, rounding, {codes[set].data(), scales[set].data(), &errors[set]});
-          }
-          EXPECT_EQ(codes[0], codes[1]);
-          EXPECT_EQ(scales[0], scales[1]);
-          EXPECT_EQ(errors[0].error, errors[1].error);
-          EXPECT_EQ(errors[0].norm, errors[1].norm);
-          EXPECT_EQ(errors[0].greatest, errors[1].greatest);
-        }
-      }
+      expect_plain_bits(m.weight, rounding);
+      expect_plain_bits(stored, rounding);
     }
   }
 }
