@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "kernels/bytes.hpp"
 #include "kernels/plain_tiles.hpp"
 #include "kernels/tiles.hpp"
 
@@ -11,10 +12,14 @@ namespace {
 
 using Tiles = PlainTiles;
 
+// A blank line keeps the order: the second file uses the first.
 #include "kernels/tiles.inc.hpp"
+
+#include "kernels/byte_tiles.inc.hpp"
 
 }  // namespace
 
 const TileProducts kPlainTiles = kProducts;
+const ByteProducts kPlainByteTiles = kByteTiles;
 
 }  // namespace sightline::kernels

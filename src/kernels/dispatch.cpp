@@ -3,6 +3,7 @@
 #include <string>
 
 #include "base/cpu.hpp"
+#include "kernels/bytes.hpp"
 #include "kernels/table.hpp"
 #include "kernels/tiles.hpp"
 #include "sightline/error.hpp"
@@ -15,14 +16,31 @@ struct Set {
   bool available;
 };
 
-/// The set `base` with these products of bfloat16.
+/// The set `base` with tile registers for products of bfloat16 and of bytes, or for one of both.
 Kernels with_tiles(Kernels base, std::string_view name, std::string_view needs,
-                   const TileProducts& tiles) {
+                   const TileProducts* tiles, const ByteProducts* bytes) {
   base.name = name;
   base.needs = needs;
-  base.tiles = &tiles;
+  base.tiles = tiles;
+  base.byte_tiles = bytes;
   return base;
 }
+
+#if defined(__x86_64__)
+/// The set for these tile registers; every CPU that has them has the rest.
+const Kernels& amx(bool bf16, bool int8) {
+  const auto with = [](const TileProducts* tiles, const ByteProducts* bytes) {
+    return with_tiles(kAvx512Vnni, "amx",
+                      "amx_tile, amx_bf16 or amx_int8, avx512f avx512bw avx512dq avx512vl "
+                      "avx512_vnni fma f16c",
+                      tiles, bytes);
+  };
+  static const Kernels both = with(&kAmxTiles, &kAmxByteTiles), floats = with(&kAmxTiles, nullptr),
+                       integers = with(nullptr, &kAmxByteTiles);
+  if (bf16) return int8 ? both : floats;
+  return integers;
+}
+#endif
 
 /// Best first, but for those with plain tiles.
 std::vector<Set> sets(const CpuFeatures& cpu) {
@@ -30,11 +48,8 @@ std::vector<Set> sets(const CpuFeatures& cpu) {
 #if defined(__x86_64__)
   const bool avx2 = cpu.avx2 && cpu.fma && cpu.f16c;
   const bool avx512 = avx2 && cpu.avx512f && cpu.avx512bw && cpu.avx512dq && cpu.avx512vl;
-  // Every CPU with tile registers has the rest.
-  static const Kernels amx = with_tiles(
-      kAvx512Vnni, "amx",
-      "amx_tile amx_bf16 avx512f avx512bw avx512dq avx512vl avx512_vnni fma f16c", kAmxTiles);
-  list.push_back({&amx, avx512 && cpu.avx512_vnni && cpu.amx_tile && cpu.amx_bf16});
+  list.push_back({&amx(cpu.amx_bf16, cpu.amx_int8),
+                  avx512 && cpu.avx512_vnni && cpu.amx_tile && (cpu.amx_bf16 || cpu.amx_int8)});
   list.push_back({&kAvx512Vnni, avx512 && cpu.avx512_vnni});
   list.push_back({&kAvx512, avx512});
   list.push_back({&kAvx2, avx2});
@@ -55,8 +70,12 @@ const Kernels& best_of(const std::vector<Set>& list) {
 const Kernels& amx_twin() {
   static const Kernels twin = [] {
     std::vector<Set> list = sets(cpu_features());
-    std::erase_if(list, [](const Set& set) { return set.kernels->tiles != nullptr; });
-    return with_tiles(best_of(list), "amx-twin", best_of(list).needs, kPlainTiles);
+    std::erase_if(list, [](const Set& set) {
+      return set.kernels->tiles != nullptr || set.kernels->byte_tiles != nullptr;
+    });
+    Kernels base = best_of(list);
+    if (base.bytes == nullptr) base.bytes = &kPlainBytes;
+    return with_tiles(base, "amx-twin", base.needs, &kPlainTiles, &kPlainByteTiles);
   }();
   return twin;
 }

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "kernels/byte_matmul.hpp"
 #include "kernels/row_blocks.hpp"
 #include "kernels/table.hpp"
 #include "kernels/tile_matmul.hpp"
@@ -198,6 +199,7 @@ void matmul(Compute& compute, ConstView rows, const Weight& weight, const float*
   if (takes_tiles(compute, weight)) return tile_matmul(compute, rows, weight, bias, y);
   const ArenaScope scope(compute.arena);
   const ConstView x = in_packed_order(compute, rows, weight);
+  if (takes_bytes(compute, weight, x.rows)) return byte_matmul(compute, x, weight, bias, y);
   Product product{compute.kernels, x, weight, bias, y};
   const bool integers = weight.packed && weight.packed->integers;
   product.padded = integers

@@ -1,6 +1,6 @@
 // Eight tile registers in plain C++, as documented for AMX (Intel 64 and IA-32 Architectures
-// Software Developer's Manual, volume 2: LDTILECFG, TILELOADD, TILESTORED, TDPBF16PS), so that any
-// machine tests what is written over them. Speed means nothing here.
+// Software Developer's Manual, volume 2: LDTILECFG, TILELOADD, TILESTORED, TDPBF16PS, TDPBSSD), so
+// that any machine tests what is written over them. Speed means nothing here.
 #pragma once
 
 #include <bit>
@@ -89,6 +89,24 @@ class PlainTiles {
       add_products(a, even, odd, registers_[C].width / 4, sums[m]);
     }
     std::memcpy(registers_[C].bytes, sums, sizeof sums);
+  }
+  /// The same for signed bytes, four of them in a word, with sums of 32 bits: modulo 2^32.
+  template <int C, int A, int B>
+  void multiply_bytes() {
+    const Register &a = registers_[A], &b = registers_[B];
+    Register& c = registers_[C];
+    for (std::int64_t m = 0; m < c.rows; ++m) {
+      std::uint32_t sums[kTileSide];
+      std::memcpy(sums, c.bytes[m], sizeof sums);
+      for (std::int64_t k = 0; k < a.width; ++k) {
+        const auto x = static_cast<std::int8_t>(a.bytes[m][k]);
+        for (std::int64_t n = 0; n < c.width / 4; ++n) {
+          const auto y = static_cast<std::int8_t>(b.bytes[k / 4][4 * n + k % 4]);
+          sums[n] += static_cast<std::uint32_t>(x * y);
+        }
+      }
+      std::memcpy(c.bytes[m], sums, sizeof sums);
+    }
   }
 
  private:

@@ -140,6 +140,7 @@ struct DeltaStep {
 };
 
 struct TileProducts;  // tiles.hpp
+struct ByteProducts;  // bytes.hpp
 
 struct Kernels {
   std::string_view name;
@@ -200,6 +201,12 @@ struct Kernels {
 
   /// Products of bfloat16 with tile registers; null in a set that has none.
   const TileProducts* tiles = nullptr;
+
+  /// Products of 8-bit codes with activations of 8 bits; null in a set that gains nothing from
+  /// them, whose activations have 16 bits then.
+  const ByteProducts* bytes = nullptr;
+  /// The same with tile registers, for many rows: the same bits. Null without `bytes`.
+  const ByteProducts* byte_tiles = nullptr;
 };
 
 extern const Kernels kReference;  // reference.cpp

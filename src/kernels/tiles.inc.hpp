@@ -126,10 +126,19 @@ inline void ask_ahead(const BlockRuns& p, std::int64_t k) {
     ask_for(address + static_cast<std::uintptr_t>(r * run.stride));
 }
 
+/// What tiles hold, as the name of their product.
+struct OfBf16 {
+  using Sum = float;
+  template <int C, int A, int B>
+  static void multiply(Tiles& t) {
+    t.template multiply<C, A, B>();
+  }
+};
+
 /// sums (four tiles) = or += the products of a block.
-template <int M, int N>
-inline void block_products(Tiles& t, const BlockRuns& p, bool from_zero, float* sums) {
-  constexpr std::int64_t kStride = kTileSide * static_cast<std::int64_t>(sizeof(float));
+template <int M, int N, class Of>
+inline void block_products(Tiles& t, const BlockRuns& p, bool from_zero, typename Of::Sum* sums) {
+  constexpr std::int64_t kStride = kTileSide * static_cast<std::int64_t>(sizeof sums[0]);
   const auto each_sum = [&](const auto& use) {
     use.template operator()<0>();
     if constexpr (N == 2) use.template operator()<1>();
@@ -144,28 +153,29 @@ inline void block_products(Tiles& t, const BlockRuns& p, bool from_zero, float* 
     if (p.ahead) ask_ahead(p, k);
     t.template load<6>(p.rows[0].first + k * p.rows[0].step, p.rows[0].stride);
     t.template load<4>(p.weights[0].first + k * p.weights[0].step, p.weights[0].stride);
-    t.template multiply<0, 4, 6>();
+    Of::template multiply<0, 4, 6>(t);
     if constexpr (N == 2) {
       t.template load<7>(p.rows[1].first + k * p.rows[1].step, p.rows[1].stride);
-      t.template multiply<1, 4, 7>();
+      Of::template multiply<1, 4, 7>(t);
     }
     if constexpr (M == 2) {
       t.template load<5>(p.weights[1].first + k * p.weights[1].step, p.weights[1].stride);
-      t.template multiply<2, 5, 6>();
-      if constexpr (N == 2) t.template multiply<3, 5, 7>();
+      Of::template multiply<2, 5, 6>(t);
+      if constexpr (N == 2) Of::template multiply<3, 5, 7>(t);
     }
   }
   each_sum([&]<int S>() { t.template store<S>(sums + S * kTileSums, kStride); });
 }
 
+template <class Of = OfBf16>
 inline void run_block(Registers& registers, const TileShape& shape, const BlockRuns& p,
-                      bool from_zero, float* sums) {
+                      bool from_zero, typename Of::Sum* sums) {
   registers.use(shape);
   if (shape.outs[1] > 0 && shape.rows[1] > 0)
-    return block_products<2, 2>(registers.tiles, p, from_zero, sums);
-  if (shape.outs[1] > 0) return block_products<2, 1>(registers.tiles, p, from_zero, sums);
-  if (shape.rows[1] > 0) return block_products<1, 2>(registers.tiles, p, from_zero, sums);
-  block_products<1, 1>(registers.tiles, p, from_zero, sums);
+    return block_products<2, 2, Of>(registers.tiles, p, from_zero, sums);
+  if (shape.outs[1] > 0) return block_products<2, 1, Of>(registers.tiles, p, from_zero, sums);
+  if (shape.rows[1] > 0) return block_products<1, 2, Of>(registers.tiles, p, from_zero, sums);
+  block_products<1, 1, Of>(registers.tiles, p, from_zero, sums);
 }
 
 inline TileShape shape_at(const TileProduct& p, std::int64_t out, std::int64_t row) {

@@ -6,10 +6,12 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "kernels/bytes.hpp"
 #include "kernels/target.hpp"
 #include "kernels/tiles.hpp"
 
-SIGHTLINE_TARGET_BEGIN("avx2,fma,f16c,avx512f,avx512bw,avx512dq,avx512vl,amx-tile,amx-bf16")
+SIGHTLINE_TARGET_BEGIN(
+    "avx2,fma,f16c,avx512f,avx512bw,avx512dq,avx512vl,amx-tile,amx-bf16,amx-int8")
 
 namespace sightline::kernels {
 namespace {
@@ -49,6 +51,10 @@ class Tiles {
   void multiply() {
     __asm__ volatile("tdpbf16ps %%tmm%c2, %%tmm%c1, %%tmm%c0" ::"i"(C), "i"(A), "i"(B));
   }
+  template <int C, int A, int B>
+  void multiply_bytes() {
+    __asm__ volatile("tdpbssd %%tmm%c2, %%tmm%c1, %%tmm%c0" ::"i"(C), "i"(A), "i"(B));
+  }
 
  private:
   /// The operand of LDTILECFG (palette 1: eight registers of at most 16 rows of 64 bytes).
@@ -67,11 +73,15 @@ class Tiles {
   static_assert(sizeof(Config) == 64);
 };
 
+// A blank line keeps the order: the second file uses the first.
 #include "kernels/tiles.inc.hpp"
+
+#include "kernels/byte_tiles.inc.hpp"
 
 }  // namespace
 
 const TileProducts kAmxTiles = kProducts;
+const ByteProducts kAmxByteTiles = kByteTiles;
 
 }  // namespace sightline::kernels
 

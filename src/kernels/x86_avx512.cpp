@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "kernels/bytes.hpp"
 #include "kernels/table.hpp"
 #include "kernels/target.hpp"
 
@@ -277,6 +278,19 @@ struct Bytes {
     return {_mm512_and_si512(v, _mm512_sub_epi8(_mm512_setzero_si512(), odd))};
   }
 
+#if defined(SIGHTLINE_AVX512_VNNI)
+  /// Adds to each sum the products of four neighbours, without saturation.
+  SIGHTLINE_INLINE void add_byte_products(Bytes x, Bytes weights, Bytes& sum) {
+    sum.v = _mm512_dpbusd_epi32(sum.v, x.v, weights.v);
+  }
+  /// A chunk of integers of 12 bits as integers of 8: narrow_integer().
+  SIGHTLINE_INLINE void store_narrow(Ints integers, std::byte* p) {
+    const __m512i rounded = _mm512_add_epi16(integers.v, _mm512_set1_epi16(8));
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(p),
+                        _mm512_cvtsepi16_epi8(_mm512_srai_epi16(rounded, 4)));
+  }
+#endif
+
   /// The sums of four times sixteen lanes, modulo 2^32.
   SIGHTLINE_INLINE void reduce4(Bytes a, Bytes b, Bytes c, Bytes d, std::int32_t* out) {
     const __m256i sums =
@@ -305,15 +319,25 @@ struct Bytes {
 
 #include "kernels/make_table.inc.hpp"
 
+#if defined(SIGHTLINE_AVX512_VNNI)
+#include "kernels/bytes.inc.hpp"
+
+/// The table with products of bytes.
+constexpr Kernels with_bytes(Kernels table) {
+  table.bytes = &kVectorBytes;
+  return table;
+}
+#endif
+
 }  // namespace
 
 #if defined(SIGHTLINE_AVX512_TWIN) && defined(SIGHTLINE_AVX512_VNNI)
-const Kernels kAvx512VnniTwin = make_table("avx512_vnni_twin", "avx2 fma f16c");
+const Kernels kAvx512VnniTwin = with_bytes(make_table("avx512_vnni_twin", "avx2 fma f16c"));
 #elif defined(SIGHTLINE_AVX512_TWIN)
 const Kernels kAvx512Twin = make_table("avx512_twin", "avx2 fma f16c");
 #elif defined(SIGHTLINE_AVX512_VNNI)
-const Kernels kAvx512Vnni =
-    make_table("avx512-vnni", "avx512f avx512bw avx512dq avx512vl avx512_vnni fma f16c");
+const Kernels kAvx512Vnni = with_bytes(
+    make_table("avx512-vnni", "avx512f avx512bw avx512dq avx512vl avx512_vnni fma f16c"));
 #else
 const Kernels kAvx512 = make_table("avx512", "avx512f avx512bw avx512dq avx512vl fma f16c");
 #endif

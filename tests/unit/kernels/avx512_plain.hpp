@@ -11,6 +11,7 @@
 #undef _mm512_inserti64x4
 #undef _mm512_slli_epi16
 #undef _mm512_slli_epi32
+#undef _mm512_srai_epi16
 #undef _mm512_srai_epi32
 
 using Floats = __v16sf;
@@ -156,6 +157,9 @@ SIGHTLINE_INLINE __m128i _mm512_cvtsepi32_epi8(__m512i a) {
 SIGHTLINE_INLINE __m512i _mm512_srai_epi32(__m512i a, unsigned n) {
   return longs_of([&](int i) { return longs(a)[i] >> n; });
 }
+SIGHTLINE_INLINE __m512i _mm512_srai_epi16(__m512i a, unsigned n) {
+  return shorts_of([&](int i) { return static_cast<short>(shorts(a)[i] >> n); });
+}
 SIGHTLINE_INLINE __m512i _mm512_slli_epi32(__m512i a, unsigned n) {
   return longs_of([&](int i) { return static_cast<int>(static_cast<unsigned>(longs(a)[i]) << n); });
 }
@@ -174,6 +178,15 @@ SIGHTLINE_INLINE __m512i _mm512_dpwssd_epi32(__m512i sum, __m512i a, __m512i b) 
     const unsigned even = static_cast<unsigned>(shorts(a)[2 * i] * shorts(b)[2 * i]),
                    odd = static_cast<unsigned>(shorts(a)[2 * i + 1] * shorts(b)[2 * i + 1]);
     return static_cast<int>(static_cast<unsigned>(longs(sum)[i]) + even + odd);
+  });
+}
+/// Unsigned bytes of a times signed ones of b, without saturation.
+SIGHTLINE_INLINE __m512i _mm512_dpbusd_epi32(__m512i sum, __m512i a, __m512i b) {
+  return longs_of([&](int i) {
+    auto total = static_cast<unsigned>(longs(sum)[i]);
+    for (int j = 4 * i; j < 4 * i + 4; ++j)
+      total += static_cast<unsigned>(static_cast<unsigned char>(chars(a)[j]) * chars(b)[j]);
+    return static_cast<int>(total);
   });
 }
 SIGHTLINE_INLINE __m512i _mm512_mulhrs_epi16(__m512i a, __m512i b) {
@@ -219,6 +232,14 @@ SIGHTLINE_INLINE __m256i _mm512_cvtsepi32_epi16(__m512i a) {
   }));
 }
 
+SIGHTLINE_INLINE __m256i _mm512_cvtsepi16_epi8(__m512i a) {
+  alignas(32) signed char out[32];
+  for (int i = 0; i < 32; ++i) {
+    const short value = shorts(a)[i];
+    out[i] = static_cast<signed char>(value < -128 ? -128 : value > 127 ? 127 : value);
+  }
+  return _mm256_load_si256(reinterpret_cast<const __m256i*>(out));
+}
 SIGHTLINE_INLINE __m512 _mm512_castps256_ps512(__m256 a) {
   return floats_of([&](int i) { return i < 8 ? a[i] : 0.0F; });  // the upper half: anything
 }

@@ -18,6 +18,7 @@ const Layout kLayouts[] = {
     {PackedCode::u4, 6, 1536, 1, 1024, false, DType::f32},
     {PackedCode::u4, 7, 61, 1, 61, true, DType::f16},
     {PackedCode::u8, 21, 520, 1, 520, false, DType::bf16},
+    {PackedCode::u8, 18, 800, 1, 32, false, DType::f32},
     {PackedCode::u8, 5, 256, 1, 64, true, DType::f16},
     {PackedCode::u8, 3, 19, 1, 32, true, DType::f32},
     {PackedCode::i8, 33, 136, 1, 136, false, DType::f32},
@@ -40,7 +41,7 @@ TEST_P(IntegersTest, HaveTheBitsOfTheDefinition) {
     const Made made = in_integers(layout);
     for (const std::int64_t rows : {1, 2, 3, 4, 5, 30}) {
       const auto x = random_values(rows * layout.in, 11);
-      const auto expected = multiply(select("reference"), 1, x, rows, made.weight());
+      const auto expected = multiply(definition_of(set()), 1, x, rows, made.weight());
       for (const int threads : {1, 3}) {
         EXPECT_TRUE(same_bits(expected, multiply(set(), threads, x, rows, made.weight())))
             << name_of(layout) << ", " << rows << " rows, " << threads << " threads";
@@ -77,10 +78,12 @@ TEST_P(IntegersTest, ExtremesFit) {
         std::fill(made.packed->owned_codes.begin(), made.packed->owned_codes.end(),
                   static_cast<std::byte>(byte));
         add_integer_form(*made.packed);
-        const std::vector<float> x(3 * 1024, value);
-        EXPECT_TRUE(same_bits(multiply(select("reference"), 1, x, 3, made.weight()),
-                              multiply(set(), 1, x, 3, made.weight())))
-            << code_name(code) << " " << byte << " " << value;
+        for (const std::int64_t rows : {3, 6}) {
+          const std::vector<float> x(static_cast<std::size_t>(rows * 1024), value);
+          EXPECT_TRUE(same_bits(multiply(definition_of(set()), 1, x, rows, made.weight()),
+                                multiply(set(), 1, x, rows, made.weight())))
+              << code_name(code) << " " << byte << " " << value;
+        }
       }
     }
   }
@@ -105,6 +108,8 @@ TEST_P(IntegersTest, WhatIsNotFiniteShows) {
 
 // What rounding costs is far below what packing costs: int8 0.5 %, int4 9 %. Activations of 8 bits,
 // the greatest of 512 about 3.5 times their root mean square: 3.5 / 127 / sqrt(12) = 0.8 %.
+// Codes of 8 bits that are rounded to one scale for the step too: half a unit of the greatest
+// scale, of codes 74 units wide at scales half as great, another 0.8 %.
 TEST_P(IntegersTest, AreNearTheFloatProduct) {
   for (const Layout& layout : kLayouts) {
     if (layout.in < 100) continue;
@@ -112,14 +117,16 @@ TEST_P(IntegersTest, AreNearTheFloatProduct) {
     const auto x = random_values(7 * layout.in, 13);
     const auto wide = multiply(set(), 1, x, 7, made.wide());
     const auto rounded = multiply(set(), 1, x, 7, in_integers(layout).weight());
-    EXPECT_LT(relative_l2(rounded, wide), layout.code == PackedCode::u4 ? 1e-2 : 1.5e-3)
-        << name_of(layout);
+    const bool bytes = layout.code == PackedCode::u4 || (set().bytes != nullptr && !layout.zeros);
+    const double narrow = layout.code == PackedCode::u4 ? 1e-2 : 1.2e-2;
+    EXPECT_LT(relative_l2(rounded, wide), bytes ? narrow : 1.5e-3) << name_of(layout);
   }
 }
 
 std::vector<std::string> integer_sets() {
   std::vector<std::string> names = set_names();
   if (const Kernels* twin = avx512_vnni_twin()) names.emplace_back(name_of(*twin));
+  names.emplace_back("amx-twin");
   return names;
 }
 INSTANTIATE_TEST_SUITE_P(, IntegersTest, testing::ValuesIn(integer_sets()),

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "kernels/bytes.hpp"
 #include "kernels/matmul.hpp"
 #include "kernels/table.hpp"
 #include "unit/kernels/sets.hpp"
@@ -100,6 +101,13 @@ struct Made {
     return {DType::f32, packed->out, packed->in, reinterpret_cast<const std::byte*>(values.data())};
   }
 };
+
+/// The plain set with activations of as many bits as `set` has for 8-bit codes.
+inline Kernels definition_of(const Kernels& set) {
+  Kernels plain = select("reference");
+  if (set.bytes != nullptr) plain.bytes = &kPlainBytes;
+  return plain;
+}
 
 /// x Wᵀ with a random bias.
 inline std::vector<float> multiply(const Kernels& set, int threads, const std::vector<float>& x,
