@@ -213,6 +213,11 @@ TEST(KernelSets, TheBestOfEveryMachine) {
   cpu.tiles_refused = false;
   cpu.amx_tile = cpu.amx_bf16 = true;
   EXPECT_EQ(best_on(cpu), "amx");
+  // One kind of tile product is enough, whichever it is.
+  cpu.amx_bf16 = false;
+  EXPECT_EQ(best_on(cpu), "avx512-vnni");
+  cpu.amx_int8 = true;
+  EXPECT_EQ(best_on(cpu), "amx");
 #endif
 }
 
