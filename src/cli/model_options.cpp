@@ -102,10 +102,11 @@ void add_machine_options(Command& command, EngineOptions& options) {
               "Threads to compute with (default: what this process may really use: affinity mask "
               "and cgroup quota).",
               {1, kMostThreads})
-      .option("--isa SET", options.isa,
-              "Kernel set, see 'sightline version' (default: the best of this machine, or the "
-              "environment variable SIGHTLINE_ISA). 'amx-twin' computes on any machine what 'amx' "
-              "does, slowly.")
+      .option(
+          "--isa SET", options.isa,
+          "Kernel set, see 'sightline version' (default: the best of this machine, or the "
+          "environment variable SIGHTLINE_ISA). 'amx-twin' and 'avx512-bf16-twin' compute on any "
+          "machine what 'amx' and 'avx512-bf16' do, slowly.")
       .flag("--no-mmap", options.use_mmap, "Read the weights into memory instead of mapping them.",
             false);
 }

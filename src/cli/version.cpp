@@ -54,7 +54,7 @@ std::string version_text() {
   for (const kernels::SetInfo& set : kernels::list_sets()) {
     std::string needs = set.needs.empty() ? "any CPU" : fmt::format("needs {}", set.needs);
     if (set.twin) needs += "; tile products in plain C++, for tests";
-    text += fmt::format("  {:<12}{} ({})\n", set.name,
+    text += fmt::format("  {:<17}{} ({})\n", set.name,
                         set.name == best ? "default here"
                         : set.available  ? "available"
                                          : "not on this machine",

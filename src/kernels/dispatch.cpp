@@ -16,7 +16,7 @@ struct Set {
   bool available;
 };
 
-/// The set `base` with tile registers for products of bfloat16 and of bytes, or for one of both.
+/// The set `base` with products of bfloat16 and of bytes in tiles, or one of both.
 Kernels with_tiles(Kernels base, std::string_view name, std::string_view needs,
                    const TileProducts* tiles, const ByteProducts* bytes) {
   base.name = name;
@@ -40,9 +40,17 @@ const Kernels& amx(bool bf16, bool int8) {
   if (bf16) return int8 ? both : floats;
   return integers;
 }
+
+const Kernels& avx512_bf16() {
+  static const Kernels set =
+      with_tiles(kAvx512Vnni, "avx512-bf16",
+                 "avx512f avx512bw avx512dq avx512vl avx512_vnni avx512_bf16 fma f16c",
+                 &kAvx512Pairs, nullptr);
+  return set;
+}
 #endif
 
-/// Best first, but for those with plain tiles.
+/// Best first, but for the twins.
 std::vector<Set> sets(const CpuFeatures& cpu) {
   std::vector<Set> list;
 #if defined(__x86_64__)
@@ -50,6 +58,7 @@ std::vector<Set> sets(const CpuFeatures& cpu) {
   const bool avx512 = avx2 && cpu.avx512f && cpu.avx512bw && cpu.avx512dq && cpu.avx512vl;
   list.push_back({&amx(cpu.amx_bf16, cpu.amx_int8),
                   avx512 && cpu.avx512_vnni && cpu.amx_tile && (cpu.amx_bf16 || cpu.amx_int8)});
+  list.push_back({&avx512_bf16(), avx512 && cpu.avx512_vnni && cpu.avx512_bf16});
   list.push_back({&kAvx512Vnni, avx512 && cpu.avx512_vnni});
   list.push_back({&kAvx512, avx512});
   list.push_back({&kAvx2, avx2});
@@ -66,18 +75,20 @@ const Kernels& best_of(const std::vector<Set>& list) {
           })->kernels;
 }
 
-/// The best set of this machine that has no tile registers, with plain ones.
-const Kernels& amx_twin() {
-  static const Kernels twin = [] {
+/// What products of bfloat16 and of bytes the twins stand in for, in plain C++ beside the best set
+/// of this machine that has none.
+const std::vector<Kernels>& twins() {
+  static const std::vector<Kernels> all = [] {
     std::vector<Set> list = sets(cpu_features());
     std::erase_if(list, [](const Set& set) {
       return set.kernels->tiles != nullptr || set.kernels->byte_tiles != nullptr;
     });
     Kernels base = best_of(list);
     if (base.bytes == nullptr) base.bytes = &kPlainBytes;
-    return with_tiles(base, "amx-twin", base.needs, &kPlainTiles, &kPlainByteTiles);
+    return std::vector{with_tiles(base, "amx-twin", base.needs, &kPlainTiles, &kPlainByteTiles),
+                       with_tiles(base, "avx512-bf16-twin", base.needs, &kPlainPairs, nullptr)};
   }();
-  return twin;
+  return all;
 }
 
 }  // namespace
@@ -85,7 +96,6 @@ const Kernels& amx_twin() {
 const Kernels& select(std::string_view name) {
   const std::vector<Set> list = sets(cpu_features());
   if (name.empty() || name == "auto") return best_of(list);
-  if (name == amx_twin().name) return amx_twin();
   std::string known = "auto";
   bool exists = false;
   for (const Set& set : list) {
@@ -93,7 +103,10 @@ const Kernels& select(std::string_view name) {
     if (set.available) known.append(", ").append(set.kernels->name);
     exists = exists || set.kernels->name == name;
   }
-  known.append(", ").append(amx_twin().name);
+  for (const Kernels& twin : twins()) {
+    if (twin.name == name) return twin;
+    known.append(", ").append(twin.name);
+  }
   std::string message = "--isa: ";
   message.append(exists ? "this CPU cannot run the kernel set \"" : "unknown kernel set \"");
   message.append(name).append("\"; this CPU runs: ").append(known);
@@ -107,7 +120,7 @@ std::vector<SetInfo> list_sets(const CpuFeatures& cpu) {
   std::vector<SetInfo> infos;
   for (const Set& set : sets(cpu))
     infos.push_back({set.kernels->name, set.available, set.kernels->needs, false});
-  infos.push_back({amx_twin().name, true, amx_twin().needs, true});
+  for (const Kernels& twin : twins()) infos.push_back({twin.name, true, twin.needs, true});
   return infos;
 }
 

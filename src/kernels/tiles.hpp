@@ -1,7 +1,7 @@
-// Products of bfloat16 with tile registers (AMX): what a kernel set that has such registers offers
-// beside the rest of its table. Only src/kernels/ includes this file. Weights are read as they are
-// stored, sixteen rows of 32 columns a tile; activations are rounded to bfloat16 and laid out in
-// pairs; the sums of a tile are outputs times rows.
+// Products of bfloat16 with bfloat16, of tile registers (AMX) or of vectors of pairs (AVX-512
+// BF16): what a kernel set that has them offers beside the rest of its table. Only src/kernels/
+// includes this file. Weights are read as they are stored; activations are rounded to bfloat16 and
+// laid out as the registers want them.
 #pragma once
 
 #include <cstddef>
@@ -23,8 +23,8 @@ constexpr std::int64_t tile_stride(std::int64_t in) {
 inline constexpr std::int64_t kTileRows = 256, kTileOutputs = 64;
 
 /// Rounds rows to bfloat16, to nearest even, and lays them out in groups of kTileSide (the last may
-/// have less): [group][tile][kTileDepth / 2][rows of the group][2], zeros behind the last column;
-/// tile_stride(in) values a row. Values that are not finite stay so.
+/// have less), zeros behind the last column; tile_stride(in) values a row. Values that are not
+/// finite stay so. With tile registers a group is [tile][kTileDepth / 2][rows][2].
 struct TileRows {
   const float* x = nullptr;
   std::int64_t x_stride = 0, rows = 0, in = 0;
@@ -32,10 +32,16 @@ struct TileRows {
 };
 
 /// y[r, o] = Σ_k x[r, k] · W[o, k] + bias[o] for rows that are laid out and bfloat16 weights as
-/// stored (any alignment). Tile by tile in ascending order: the products of even columns and those
-/// of odd ones are added up in float32, each from zero, fused, in ascending order; their sum is
-/// added to that of the tiles before. Denormal numbers count as zero throughout. The same bits for
-/// any number of rows and outputs, with whatever registers.
+/// stored (any alignment), in float32. Denormal operands and sums of products count as zero. The
+/// same bits for any number of rows and outputs.
+///
+/// Tile registers: tile by tile in ascending order, the products of even columns and those of odd
+/// ones are added up, each from zero, fused, in ascending order; their sum is added to that of the
+/// tiles before.
+///
+/// Vectors: steps of 1024 columns in ascending order. Of a step, sum i of sixteen takes the columns
+/// 2i + 1 and 2i of every 32, fused, in ascending order of the 32; then the sums 8 to 15 are added
+/// to 0 to 7, 4 to 7 of these to 0 to 3, and so on.
 struct TileProduct {
   const bf16* x = nullptr;  ///< begins with a group
   std::int64_t rows = 0;    ///< at most kTileRows
@@ -63,8 +69,10 @@ struct TileShape {
 };
 
 extern const TileProducts kPlainTiles;  // amx_twin.cpp
+extern const TileProducts kPlainPairs;  // bf16_twin.cpp
 #if defined(__x86_64__)
-extern const TileProducts kAmxTiles;  // x86_amx.cpp
+extern const TileProducts kAmxTiles;     // x86_amx.cpp
+extern const TileProducts kAvx512Pairs;  // x86_avx512_bf16.cpp
 #endif
 
 }  // namespace sightline::kernels

@@ -1,6 +1,6 @@
-// Protects Precision::bf16 with tile registers (through their plain twin, on any machine): how far
-// rounded activations move the logits of whole models, and that bits depend neither on pieces nor
-// on threads.
+// Protects Precision::bf16 where products round activations to bfloat16, in tile registers and in
+// vectors of pairs (through their plain twins, on any machine): how far that moves the logits of
+// whole models, and that bits depend neither on pieces nor on threads.
 #include <fmt/format.h>
 
 #include "generate/load_model.hpp"
@@ -24,10 +24,10 @@ ReferenceCase read_case(const char* name) {
 }
 
 /// Relative L2 of the logits from the reference's in float32.
-double distance(const char* name, nn::Precision precision) {
+double distance(const char* set, const char* name, nn::Precision precision) {
   Threads threads(2);
   Arena arena;
-  nn::Pass pass(kernels::select("amx-twin"), threads, arena);
+  nn::Pass pass(kernels::select(set), threads, arena);
   pass.precision = precision;
   const ParityReport report =
       run_parity(wide_model(), pass, read_case(name), {1e9, 64, model::RowKind::prompt});
@@ -38,19 +38,26 @@ double distance(const char* name, nn::Precision precision) {
   return 1;
 }
 
-TEST(Tiles, RoundedActivationsMoveLogitsByAPercent) {
+class Tiles : public testing::TestWithParam<const char*> {};
+
+TEST_P(Tiles, RoundedActivationsMoveLogitsByAPercent) {
   for (const char* name : {"text", "text-long", "image", "video"}) {
-    const double off = distance(name, nn::Precision::bf16);
+    const double off = distance(GetParam(), name, nn::Precision::bf16);
     RecordProperty(name, fmt::format("{:.2g}", off));
     EXPECT_LT(off, 2e-2) << name;
     EXPECT_GT(off, 1e-3) << name << ": was anything rounded?";
   }
-  EXPECT_LT(distance("text", nn::Precision::f32), 1e-5) << "f32 rounds nothing";
+  EXPECT_LT(distance(GetParam(), "text", nn::Precision::f32), 1e-5) << "f32 rounds nothing";
 }
 
-TEST(Tiles, PiecesAndThreadsChangeNoBit) {
-  expect_same_in_pieces(wide_model(), read_case("text-long"), "amx-twin");
+TEST_P(Tiles, PiecesAndThreadsChangeNoBit) {
+  expect_same_in_pieces(wide_model(), read_case("text-long"), GetParam());
 }
+
+INSTANTIATE_TEST_SUITE_P(, Tiles, testing::Values("amx-twin", "avx512-bf16-twin"),
+                         [](const auto& info) {
+                           return std::string(info.index == 0 ? "amx" : "avx512_bf16");
+                         });
 
 }  // namespace
 }  // namespace sightline::generate

@@ -1,6 +1,7 @@
-// Protects products with tile registers: what one register product computes, down to denormal
-// numbers and infinities; the loops over them, at every size, against double precision; and, where
-// the machine has the registers, that the plain ones compute the same bits.
+// Protects products of bfloat16 in tile registers and in vectors of pairs: what one register
+// product computes, down to denormal numbers and infinities; the loops over them, at every size,
+// against double precision; and, where the machine has the registers, that the plain ones compute
+// the same bits.
 #include "kernels/tiles.hpp"
 
 #include <limits>
@@ -197,12 +198,23 @@ struct Operands {
   }
 };
 
-/// Every element within what its roundings can do: of a tile, 16 fused steps and the sum of both
-/// halves; one sum for every tile; the bias. Each is at most 2^-24 of a partial sum, and no partial
-/// sum is greater than the sum of the magnitudes.
-void expect_near_exact(const Operands& o, const std::vector<float>& y) {
+/// Most roundings on the way to an element. In tiles: of a tile, 16 fused steps and the sum of both
+/// halves; one sum for every tile; the bias.
+double roundings_in_tiles(std::int64_t in) {
+  return 17 + static_cast<double>((in + kTileDepth - 1) / kTileDepth) + 1;
+}
+/// In pairs: of a step of 1024 columns, two fused steps for every 32 and four sums of halves; one
+/// sum for every step; the bias.
+double roundings_in_pairs(std::int64_t in) {
+  const std::int64_t steps = (in + 1023) / 1024,
+                     lines = (std::min<std::int64_t>(in, 1024) + 31) / 32;
+  return static_cast<double>(2 * lines + 4 + steps + 1);
+}
+
+/// Every element within what so many roundings can do. Each is at most 2^-24 of a partial sum, and
+/// no partial sum is greater than the sum of the magnitudes.
+void expect_near_exact(const Operands& o, const std::vector<float>& y, double roundings) {
   const Case& c = o.size;
-  const double roundings = 17 + static_cast<double>((c.in + kTileDepth - 1) / kTileDepth) + 1;
   const double unit = roundings * 0x1p-24 / (1 - roundings * 0x1p-24);
   for (std::int64_t r = 0; r < c.rows; ++r) {
     for (std::int64_t out = 0; out < c.outs; ++out) {
@@ -240,44 +252,102 @@ std::vector<Case> odd_sizes() {
 TEST(PlainTileProducts, AgreeWithDoublePrecisionAtEverySize) {
   for (const Case& size : odd_sizes()) {
     const Operands operands(size, 5);
-    expect_near_exact(operands, operands.product(kPlainTiles));
+    expect_near_exact(operands, operands.product(kPlainTiles), roundings_in_tiles(size.in));
+  }
+}
+
+TEST(PlainPairProducts, AgreeWithDoublePrecisionAtEverySize) {
+  for (const Case& size : odd_sizes()) {
+    const Operands operands(size, 5);
+    expect_near_exact(operands, operands.product(kPlainPairs), roundings_in_pairs(size.in));
+  }
+}
+
+/// An element as TileProduct writes it down for vectors, with the C library's fused multiply-add;
+/// for values far from denormal numbers.
+float sum_of_pairs(const Operands& o, std::int64_t row, std::int64_t out) {
+  const std::int64_t in = o.size.in;
+  float y = 0;
+  for (std::int64_t first = 0; first < in; first += 1024) {
+    float sums[16] = {};
+    for (std::int64_t k = first; k < std::min(first + 1024, in); k += 32) {
+      for (std::int64_t i = 0; i < 32; ++i) {
+        const std::int64_t at = k + (i ^ 1);  // the second of a pair before the first
+        if (at >= in) continue;
+        const float x = o.x[static_cast<std::size_t>(row * (in + 3) + at)];
+        sums[i / 2] = std::fma(widen(to_bf16(x)),
+                               o.weights[static_cast<std::size_t>(out * in + at)], sums[i / 2]);
+      }
+    }
+    for (int half = 8; half > 0; half /= 2) {
+      for (int i = 0; i < half; ++i) sums[i] += sums[i + half];
+    }
+    y = first == 0 ? sums[0] : y + sums[0];
+  }
+  return y + o.bias[static_cast<std::size_t>(out)];
+}
+
+TEST(PlainPairProducts, AreTheDefinition) {
+  for (const Case& size : {Case{1, 5, 33}, Case{7, 9, 1024}, Case{5, 4, 1055}, Case{4, 8, 2100}}) {
+    const Operands operands(size, 7);
+    const std::vector<float> found = operands.product(kPlainPairs);
+    for (std::int64_t r = 0; r < size.rows; ++r) {
+      for (std::int64_t out = 0; out < size.outs; ++out) {
+        ASSERT_TRUE(same(found[static_cast<std::size_t>(r * size.outs + out)],
+                         sum_of_pairs(operands, r, out)))
+            << "row " << r << " output " << out << " of " << size.in << " columns";
+      }
+    }
   }
 }
 
 // Denormal weights and activations count as zero; an infinity shows in its row or output alone.
-TEST(PlainTileProducts, DenormalNumbersAndInfinities) {
+void expect_corners(const TileProducts& products) {
   Operands operands({3, 4, 40}, 5);
-  const std::vector<float> plain = operands.product(kPlainTiles);
+  const std::vector<float> plain = operands.product(products);
   const auto with = [&](std::int64_t output, std::int64_t k, float value) {
     const bf16 stored = to_bf16(value);
     std::memcpy(operands.stored.data() + 1 + 2 * (output * 40 + k), &stored, sizeof stored);
   };
   with(1, 35, 0);
-  const auto zero = operands.product(kPlainTiles);
+  const auto zero = operands.product(products);
   with(1, 35, 0x1p-130F);
-  EXPECT_TRUE(same_bits(operands.product(kPlainTiles), zero));
+  EXPECT_TRUE(same_bits(operands.product(products), zero));
   EXPECT_FALSE(same_bits(plain, zero));
   with(1, 35, kInfinity);
-  const auto infinite = operands.product(kPlainTiles);
+  const auto infinite = operands.product(products);
   for (std::size_t i = 0; i < infinite.size(); ++i)
     EXPECT_EQ(std::isinf(infinite[i]), i % 4 == 1) << i;
   operands.x[43 + 7] = kNan;
-  const auto none = operands.product(kPlainTiles);
+  const auto none = operands.product(products);
   for (std::size_t i = 0; i < none.size(); ++i) EXPECT_EQ(std::isnan(none[i]), i / 4 == 1) << i;
 }
 
+TEST(PlainTileProducts, DenormalNumbersAndInfinities) { expect_corners(kPlainTiles); }
+TEST(PlainPairProducts, DenormalNumbersAndInfinities) { expect_corners(kPlainPairs); }
+
 #if defined(__x86_64__)
-TEST(AmxTileProducts, HaveTheBitsOfThePlainOnes) {
-  if (!cpu_features().amx_bf16) GTEST_SKIP() << "this CPU lacks amx_bf16";
+void expect_same_products(const TileProducts& products, const TileProducts& plain) {
   for (const Case& size : odd_sizes()) {
     Operands operands(size, 6);
     // A row whose products leave the normal numbers on both sides.
     for (std::int64_t k = 0; k < size.in; ++k)
       operands.x[static_cast<std::size_t>(k)] *= k % 3 == 0 ? 0x1p-125F : 0x1p120F;
-    const auto found = operands.product(kAmxTiles), expected = operands.product(kPlainTiles);
+    const auto found = operands.product(products), expected = operands.product(plain);
     for (std::size_t i = 0; i < found.size(); ++i)
       ASSERT_TRUE(same(found[i], expected[i])) << size.rows << " " << size.in << " " << size.outs;
   }
+}
+
+TEST(AmxTileProducts, HaveTheBitsOfThePlainOnes) {
+  if (!cpu_features().amx_bf16) GTEST_SKIP() << "this CPU lacks amx_bf16";
+  expect_same_products(kAmxTiles, kPlainTiles);
+}
+
+TEST(Avx512PairProducts, HaveTheBitsOfThePlainOnes) {
+  if (!cpu_features().avx512_bf16) GTEST_SKIP() << "this CPU lacks avx512_bf16";
+  expect_corners(kAvx512Pairs);
+  expect_same_products(kAvx512Pairs, kPlainPairs);
 }
 #endif
 

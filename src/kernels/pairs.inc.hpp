@@ -1,0 +1,264 @@
+// Included by every file that multiplies pairs of bfloat16 in vectors, inside its namespace, after
+// its types PairLine (32 values) and PairSums (16 sums, as bf16_twin.cpp defines them): laying rows
+// out, register tiles of four rows by four outputs, and the way through a product. TileProduct with
+// the sums of kPlainPairs; how rows and outputs are grouped alters no bit.
+
+constexpr std::int64_t kPairRows = 4, kPairOuts = 4;  // of a register tile: sixteen sums
+constexpr std::int64_t kLineValues = 32, kLineBytes = 64;
+/// Columns of a step, after which sums leave the registers. A panel of weights of a step is 16 KiB,
+/// the rows of a register tile 8: both lie in the first-level cache.
+constexpr std::int64_t kPairStep = 1024, kPairPanel = 8;
+static_assert(kTileSide % kPairRows == 0 && kTileDepth == kLineValues);
+static_assert(kPairPanel % kPairOuts == 0 && kTileOutputs % kPairPanel == 0);
+
+constexpr std::int64_t least(std::int64_t a, std::int64_t b) { return a < b ? a : b; }
+constexpr std::int64_t lines_of(std::int64_t columns) {
+  return (columns + kLineValues - 1) / kLineValues;
+}
+
+/// Groups of kPairRows rows (the last may have less): [line][rows of the group][kLineValues].
+void lay_rows(const TileRows& p) {
+  bf16* out = p.out;
+  for (std::int64_t first = 0; first < p.rows; first += kPairRows) {
+    const std::int64_t end = least(first + kPairRows, p.rows);
+    for (std::int64_t k = 0; k < p.in; k += kLineValues) {
+      for (std::int64_t r = first; r < end; ++r, out += kLineValues) {
+        const float* x = p.x + r * p.x_stride + k;
+        float last[kLineValues] = {};
+        if (p.in - k < kLineValues) {
+          __builtin_memcpy(last, x, static_cast<std::size_t>(p.in - k) * sizeof *x);
+          x = last;
+        }
+        PairLine::round(x).store(out);
+      }
+    }
+  }
+}
+
+/// Weights of kPairOuts outputs: bytes between outputs, and between lines.
+struct WeightLines {
+  const std::byte* first = nullptr;
+  std::int64_t between_outs = 0, between_lines = 0;
+};
+
+/// Adds the products of so many lines of R rows, which lie line by line, and kPairOuts outputs.
+template <int R>
+inline void add_lines(const bf16* x, const WeightLines& w, std::int64_t lines,
+                      PairSums (&sums)[R][kPairOuts]) {
+  const std::byte* line = w.first;
+  for (std::int64_t k = 0; k < lines; ++k, x += R * kLineValues, line += w.between_lines) {
+    PairLine row[R];
+#pragma GCC unroll 4
+    for (int r = 0; r < R; ++r) row[r] = PairLine::load(x + r * kLineValues);
+#pragma GCC unroll 4
+    for (int o = 0; o < kPairOuts; ++o) {
+      const PairLine weight = PairLine::load(line + o * w.between_outs);
+#pragma GCC unroll 4
+      for (int r = 0; r < R; ++r) sums[r][o].add_products(row[r], weight);
+    }
+  }
+}
+
+template <int R>
+inline void clear(PairSums (&sums)[R][kPairOuts]) {
+#pragma GCC unroll 4
+  for (int r = 0; r < R; ++r) {
+#pragma GCC unroll 4
+    for (int o = 0; o < kPairOuts; ++o) sums[r][o] = PairSums::all(0);
+  }
+}
+
+/// The sums of a step into y, or added to it; `outs` <= kPairOuts of them.
+template <int R>
+inline void finish(const PairSums (&sums)[R][kPairOuts], float* y, std::int64_t stride,
+                   std::int64_t outs, bool accumulate) {
+#pragma GCC unroll 4
+  for (int r = 0; r < R; ++r) {
+    float whole[kPairOuts];
+    PairSums::fold(sums[r], whole);
+    for (std::int64_t o = 0; o < outs; ++o) {
+      float& to = y[r * stride + o];
+      to = accumulate ? to + whole[o] : whole[o];
+    }
+  }
+}
+
+/// Calls run.operator()<R>() with R = `rows`, 1 to kPairRows.
+template <class F>
+inline void with_rows(std::int64_t rows, const F& run) {
+  switch (rows) {
+    case 1:
+      return run.template operator()<1>();
+    case 2:
+      return run.template operator()<2>();
+    case 3:
+      return run.template operator()<3>();
+    default:
+      return run.template operator()<4>();
+  }
+}
+
+/// One step of a product.
+struct PairStep {
+  std::int64_t first = 0, depth = 0;
+};
+
+/// Where the rows [row, row + rows) have a step.
+inline const bf16* laid_rows(const TileProduct& p, std::int64_t row, std::int64_t rows,
+                             const PairStep& step) {
+  return p.x + row * tile_stride(p.in) + rows * step.first;
+}
+
+/// One step of the weights of outputs [out, out + outs) as [outs / 4][line][4][32], zeros behind
+/// the last output and column.
+inline void fill_panel(const TileProduct& p, const PairStep& step, std::int64_t out,
+                       std::int64_t outs, std::byte* panel) {
+  const std::int64_t lines = lines_of(step.depth), whole = step.depth / kLineValues,
+                     bytes = step.depth * std::int64_t{sizeof(bf16)};
+  for (std::int64_t o = 0; o < (outs + kPairOuts - 1) / kPairOuts * kPairOuts; ++o) {
+    std::byte* to = panel + (o / kPairOuts * lines * kPairOuts + o % kPairOuts) * kLineBytes;
+    const std::byte* from = p.w + ((out + least(o, outs - 1)) * p.in + step.first) * 2;
+    for (std::int64_t k = 0; k < lines; ++k, to += kPairOuts * kLineBytes) {
+      if (o < outs && k < whole) {
+        PairLine::load(from + k * kLineBytes).store(to);
+        continue;
+      }
+      __builtin_memset(to, 0, kLineBytes);
+      if (o < outs)
+        __builtin_memcpy(to, from + k * kLineBytes,
+                         static_cast<std::size_t>(bytes - k * kLineBytes));
+    }
+  }
+}
+
+/// Asks for cache lines of memory that will be read later. The address may lie behind the last
+/// weight (so it is no pointer); this never faults.
+struct LinesAhead {
+  std::uintptr_t first = 0;
+  std::int64_t rows = 0, lines = 0, between_rows = 0;
+
+  void ask(std::int64_t from, std::int64_t to) const {
+    for (std::int64_t i = from; i < least(to, rows * lines); ++i) {
+      const std::int64_t at = i / lines * between_rows + i % lines * kLineBytes;
+      __builtin_prefetch(reinterpret_cast<const void*>(first + static_cast<std::uintptr_t>(at)), 0,
+                         2);
+    }
+  }
+};
+
+/// All rows times a panel, which is ready; asks for what the next panel is made from meanwhile.
+inline void multiply_panel(const TileProduct& p, const PairStep& step, std::int64_t out,
+                           std::int64_t outs, const std::byte* panel, const LinesAhead& ahead) {
+  const std::int64_t lines = lines_of(step.depth), groups = (p.rows + kPairRows - 1) / kPairRows,
+                     share = (ahead.rows * ahead.lines + groups - 1) / groups;
+  for (std::int64_t group = 0; group < groups; ++group) {
+    const std::int64_t row = group * kPairRows, rows = least(kPairRows, p.rows - row);
+    ahead.ask(group * share, (group + 1) * share);
+    with_rows(rows, [&]<int R>() __attribute__((always_inline)) {
+      for (std::int64_t o = 0; o < outs; o += kPairOuts) {
+        PairSums sums[R][kPairOuts];
+        clear<R>(sums);
+        add_lines<R>(laid_rows(p, row, R, step),
+                     {panel + o * lines * kLineBytes, kLineBytes, kPairOuts * kLineBytes}, lines,
+                     sums);
+        finish<R>(sums, p.y + row * p.y_stride + out + o, p.y_stride, least(kPairOuts, outs - o),
+                  step.first > 0);
+      }
+    });
+  }
+}
+
+/// Many rows: step by step, panel by panel. The rows of a step stay in the second-level cache.
+inline void multiply_panels(const TileProduct& p, std::int64_t begin, std::int64_t end) {
+  alignas(64) std::byte panel[kPairPanel * kPairStep * sizeof(bf16)];
+  for (PairStep step; step.first < p.in; step.first += kPairStep) {
+    step.depth = least(kPairStep, p.in - step.first);
+    for (std::int64_t out = begin; out < end; out += kPairPanel) {
+      const std::int64_t outs = least(kPairPanel, end - out);
+      fill_panel(p, step, out, outs, panel);
+      const bool last = out + outs == end;
+      const std::int64_t next =
+          ((last ? begin : out + outs) * p.in + step.first + (last ? step.depth : 0)) * 2;
+      multiply_panel(p, step, out, outs, panel,
+                     {reinterpret_cast<std::uintptr_t>(p.w) + static_cast<std::uintptr_t>(next),
+                      kPairPanel, lines_of(step.depth), p.in * 2});
+    }
+  }
+}
+
+/// Up to kPairRows rows times kPairOuts outputs, from the weights as they are stored; asks for the
+/// next outputs meanwhile.
+template <int R>
+inline void multiply_stored(const TileProduct& p, std::int64_t out) {
+  const std::int64_t row_bytes = p.in * std::int64_t{sizeof(bf16)};
+  constexpr std::int64_t kAhead = 4;  // lines asked for together
+  for (PairStep step; step.first < p.in; step.first += kPairStep) {
+    step.depth = least(kPairStep, p.in - step.first);
+    const std::byte* w = p.w + out * row_bytes + step.first * 2;
+    const bf16* x = laid_rows(p, 0, R, step);
+    PairSums sums[R][kPairOuts];
+    clear<R>(sums);
+    const std::int64_t whole = step.depth / kLineValues;
+    for (std::int64_t k = 0; k < whole; k += kAhead) {
+      const LinesAhead next{reinterpret_cast<std::uintptr_t>(w + k * kLineBytes) +
+                                static_cast<std::uintptr_t>(kPairOuts * row_bytes),
+                            kPairOuts, kAhead, row_bytes};
+      next.ask(0, kPairOuts * kAhead);
+      add_lines<R>(x + k * R * kLineValues, {w + k * kLineBytes, row_bytes, kLineBytes},
+                   least(kAhead, whole - k), sums);
+    }
+    if (const std::int64_t rest = step.depth % kLineValues; rest > 0) {
+      std::byte last[kPairOuts][kLineBytes] = {};
+      for (int o = 0; o < kPairOuts; ++o)
+        __builtin_memcpy(last[o], w + o * row_bytes + whole * kLineBytes,
+                         static_cast<std::size_t>(rest) * sizeof(bf16));
+      add_lines<R>(x + whole * R * kLineValues, {last[0], kLineBytes, 0}, 1, sums);
+    }
+    finish<R>(sums, p.y + out, p.y_stride, kPairOuts, step.first > 0);
+  }
+}
+
+void multiply_pairs(const TileProduct& p) {
+  std::int64_t out = 0;
+  if (p.rows <= kPairRows) {
+    with_rows(p.rows, [&]<int R>() {
+      for (; out + kPairOuts <= p.outs; out += kPairOuts) multiply_stored<R>(p, out);
+    });
+  }
+  multiply_panels(p, out, p.outs);
+  if (p.bias == nullptr) return;
+  for (std::int64_t r = 0; r < p.rows; ++r) {
+    for (std::int64_t o = 0; o < p.outs; ++o) p.y[r * p.y_stride + o] += p.bias[o];
+  }
+}
+
+/// Independent products of pairs in registers.
+double multiply_add_pairs(std::int64_t rounds) {
+  PairSums sums[kPairRows][kPairOuts];
+  float start = 0;  // alike, the compiler would compute one for all
+#pragma GCC unroll 4
+  for (int r = 0; r < kPairRows; ++r) {
+#pragma GCC unroll 4
+    for (int o = 0; o < kPairOuts; ++o) sums[r][o] = PairSums::all(start += 1);
+  }
+  const bf16 zeros[kLineValues] = {};
+  const PairLine line = PairLine::load(zeros);
+  for (std::int64_t i = 0; i < rounds; ++i) {
+#pragma GCC unroll 4
+    for (int r = 0; r < kPairRows; ++r) {
+#pragma GCC unroll 4
+      for (int o = 0; o < kPairOuts; ++o) sums[r][o].add_products(line, line);
+    }
+  }
+  float kept[kPairRows][kPairOuts];
+  finish<kPairRows>(sums, kept[0], kPairOuts, kPairOuts, false);
+  float all = 0;  // or sums that nobody reads would not be computed
+  for (const auto& row : kept) {
+    for (const float sum : row) all += sum;
+  }
+  constexpr std::int64_t kOperations = 2 * kPairRows * kPairOuts * kLineValues;
+  return static_cast<double>(rounds * kOperations) + 0 * static_cast<double>(all);
+}
+
+constexpr TileProducts kPairProducts{
+    .lay_rows = lay_rows, .multiply = multiply_pairs, .multiply_adds = multiply_add_pairs};
