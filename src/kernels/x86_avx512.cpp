@@ -281,7 +281,12 @@ struct Bytes {
 #if defined(SIGHTLINE_AVX512_VNNI)
   /// Adds to each sum the products of four neighbours, without saturation.
   SIGHTLINE_INLINE void add_byte_products(Bytes x, Bytes weights, Bytes& sum) {
+#if defined(SIGHTLINE_AVX512_TWIN)
     sum.v = _mm512_dpbusd_epi32(sum.v, x.v, weights.v);
+#else
+    // GCC 12 copies the sum there and back around its intrinsic.
+    __asm__("vpdpbusd %2, %1, %0" : "+v"(sum.v) : "v"(x.v), "v"(weights.v));
+#endif
   }
   /// A chunk of integers of 12 bits as integers of 8: narrow_integer().
   SIGHTLINE_INLINE void store_narrow(Ints integers, std::byte* p) {

@@ -28,38 +28,46 @@ TEST(Bytes, StridesAreOddRuns) {
   EXPECT_EQ(byte_stride(1024), 1088);
 }
 
+/// Random bytes of a tile of weights, [output][column], and of one of rows, [word][row][4].
+struct ByteTilePair {
+  std::int8_t a[16][64], b[16][16][4];
+
+  explicit ByteTilePair(std::mt19937& engine) {
+    for (auto& row : a) {
+      for (std::int8_t& value : row) value = static_cast<std::int8_t>(engine());
+    }
+    for (auto& words : b) {
+      for (auto& word : words) {
+        for (std::int8_t& value : word) value = static_cast<std::int8_t>(engine());
+      }
+    }
+  }
+  [[nodiscard]] std::uint32_t plus_product(std::uint32_t c, std::int64_t m, std::int64_t n) const {
+    std::int64_t sum = c;
+    for (std::int64_t k = 0; k < 64; ++k) sum += a[m][k] * b[k / 4][n][k % 4];
+    return static_cast<std::uint32_t>(sum);
+  }
+};
+
 // Sums of 32 bits that wrap, nothing saturates; what lies outside of the configured sizes stays.
 TEST(Bytes, APlainRegisterProductIsTheDefinition) {
   std::mt19937 engine(2);
   for (const std::int64_t outs : {16, 5, 1}) {
     for (const std::int64_t rows : {16, 7, 1}) {
-      std::int8_t a[16][64], b[16][16][4];
-      std::uint32_t c[16][16], expected[16][16] = {};
-      for (auto& row : a) {
-        for (std::int8_t& value : row) value = static_cast<std::int8_t>(engine());
-      }
-      for (auto& words : b) {
-        for (auto& word : words) {
-          for (std::int8_t& value : word) value = static_cast<std::int8_t>(engine());
-        }
-      }
+      const ByteTilePair pair(engine);
+      std::uint32_t c[16][16], expected[16][16] = {}, found[16][16] = {};
       for (auto& row : c) {
         for (std::uint32_t& value : row) value = 0x7fffffffU - static_cast<unsigned>(engine() % 9);
       }
       for (std::int64_t m = 0; m < outs; ++m) {
-        for (std::int64_t n = 0; n < rows; ++n) {
-          std::int64_t sum = c[m][n];
-          for (std::int64_t k = 0; k < 64; ++k) sum += a[m][k] * b[k / 4][n][k % 4];
-          expected[m][n] = static_cast<std::uint32_t>(sum);
-        }
+        for (std::int64_t n = 0; n < rows; ++n) expected[m][n] = pair.plus_product(c[m][n], m, n);
       }
       PlainTiles tiles;
       tiles.configure({{outs, 0}, {rows, 0}});
       tiles.load<0>(c, sizeof c[0]);
-      tiles.load<4>(a, sizeof a[0]);
-      tiles.load<6>(b, sizeof b[0]);
+      tiles.load<4>(pair.a, sizeof pair.a[0]);
+      tiles.load<6>(pair.b, sizeof pair.b[0]);
       tiles.multiply_bytes<0, 4, 6>();
-      std::uint32_t found[16][16] = {};
       tiles.store<0>(found, sizeof found[0]);
       EXPECT_EQ(std::memcmp(found, expected, sizeof found), 0) << outs << " x " << rows;
     }
@@ -92,36 +100,36 @@ std::vector<float> product(const ByteProducts& bytes, const std::vector<float>& 
   return dense;
 }
 
-/// The bits of the definition for every kind of codes, width, group, number of rows and of outputs.
+/// Every number of rows and of outputs of one weight of 64 outputs.
+void expect_definition_of(const ByteProducts& bytes, const Layout& layout) {
+  Made made(layout, static_cast<unsigned>(layout.in + layout.group_cols));
+  ASSERT_TRUE(has_integer_form(*made.packed));
+  add_integer_form(*made.packed);
+  const auto bias = random_values(layout.out, 8);
+  const auto x = random_values(50 * layout.in, 9);
+  for (const std::int64_t rows : {1, 2, 3, 4, 5, 15, 16, 17, 31, 33, 50}) {
+    for (const std::int64_t outs : {1, 3, 4, 15, 17, 32, 35, 49, 64}) {
+      if ((rows + outs + layout.in) % 3 != 0 && layout.in > 100) continue;  // a third of the many
+      made.packed->out = outs;
+      const float* added = (rows + outs) % 2 == 0 ? bias.data() : nullptr;
+      ASSERT_TRUE(same_bits(product(bytes, x, rows, *made.packed, added),
+                            product(kPlainBytes, x, rows, *made.packed, added)))
+          << name_of(layout) << ", " << rows << " rows, " << outs << " outputs";
+    }
+  }
+}
+
+/// The bits of the definition for every kind of codes, width and group.
 void expect_definition(const ByteProducts& bytes) {
-  struct Kind {
-    PackedCode code;
-    bool zeros;
-  };
-  for (const Kind kind : {Kind{PackedCode::i8, false}, Kind{PackedCode::u8, false},
-                          Kind{PackedCode::u4, false}, Kind{PackedCode::u4, true}}) {
-    if (kind.code == PackedCode::u4 && !bytes.nibbles) continue;
+  const std::pair<PackedCode, bool> kinds[] = {{PackedCode::i8, false},
+                                               {PackedCode::u8, false},
+                                               {PackedCode::u4, false},
+                                               {PackedCode::u4, true}};
+  for (const auto& [code, zeros] : kinds) {
+    if (code == PackedCode::u4 && !bytes.nibbles) continue;
     for (const std::int64_t group : {32, 64, 128, 0}) {  // 0: one for all columns
-      for (const std::int64_t in : {1, 31, 33, 63, 64, 65, 100, 511, 513, 608, 1100}) {
-        const std::int64_t columns = group == 0 ? in : group;
-        Made made({kind.code, 64, in, 1, columns, kind.zeros, DType::f32},
-                  static_cast<unsigned>(in + group));
-        ASSERT_TRUE(has_integer_form(*made.packed));
-        add_integer_form(*made.packed);
-        const auto bias = random_values(64, 8);
-        const auto x = random_values(50 * in, 9);
-        for (const std::int64_t rows : {1, 2, 3, 4, 5, 15, 16, 17, 31, 33, 50}) {
-          for (const std::int64_t outs : {1, 3, 4, 15, 17, 32, 35, 49, 64}) {
-            if ((rows + outs + in) % 3 != 0 && in > 100) continue;  // a third of the many
-            made.packed->out = outs;
-            const float* added = (rows + outs) % 2 == 0 ? bias.data() : nullptr;
-            ASSERT_TRUE(same_bits(product(bytes, x, rows, *made.packed, added),
-                                  product(kPlainBytes, x, rows, *made.packed, added)))
-                << code_name(kind.code) << " " << rows << " rows, " << in << " -> " << outs
-                << ", groups of " << columns;
-          }
-        }
-      }
+      for (const std::int64_t in : {1, 31, 33, 63, 64, 65, 100, 511, 513, 608, 1100})
+        expect_definition_of(bytes, {code, 64, in, 1, group == 0 ? in : group, zeros, DType::f32});
     }
   }
 }
