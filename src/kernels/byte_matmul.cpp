@@ -70,8 +70,11 @@ const ByteProducts& products_for(const Kernels& kernels, std::int64_t rows) {
 
 bool takes_bytes(const Compute& compute, const Weight& weight, std::int64_t rows) {
   if (!weight.packed || !weight.packed->integers || weight.in == 0) return false;
-  if (weight.packed->code == PackedCode::u4)
-    return compute.kernels.byte_tiles != nullptr && rows > kFewRows;
+  if (weight.packed->code == PackedCode::u4) {
+    const ByteProducts* bytes = compute.kernels.bytes;
+    return rows > kFewRows &&
+           (compute.kernels.byte_tiles != nullptr || (bytes != nullptr && bytes->nibbles));
+  }
   return compute.kernels.bytes != nullptr && has_narrow_integers(*weight.packed);
 }
 

@@ -1,12 +1,11 @@
-// Included last by a vector set that multiplies bytes in one instruction, inside its region:
-// products of bytes (bytes.hpp). Activations are stored plus kByteMiddle, without a sign; what the
+// Included by a vector set that multiplies bytes in one instruction, inside its region: products of
+// bytes (bytes.hpp) for few rows. Activations are stored plus kByteMiddle, without a sign; what the
 // middle adds is known when weights are unpacked, and taken off at the end of a step. All sums are
-// exact modulo 2^32, and so is a step's, which fits.
+// exact modulo 2^32, and so is a step's, which fits. Many rows: byte_columns.inc.hpp.
 
 static_assert(Bytes::kLanes == kByteRun);
-constexpr std::int64_t kByteRows = 144;  // of a call: of a step 72 KiB, in the second-level cache
+constexpr std::int64_t kByteRows = 288;  // of a call: of a step 144 KiB, in the second-level cache
 constexpr std::int64_t kByteOuts = 128;  // of a call
-constexpr std::int64_t kBytePanel = 16;  // outputs unpacked at a time: 8 KiB
 constexpr std::int64_t kByteTile = 4;    // rows, and outputs, of a register tile
 
 void lay_byte_rows(const ByteRows& p) {
@@ -23,8 +22,8 @@ void lay_byte_rows(const ByteRows& p) {
 
 /// One step of some outputs, whole runs of each, and −kByteMiddle times the sum of each.
 struct ByteWeights {
-  alignas(64) std::byte values[kBytePanel * kDotStep];
-  std::int32_t offsets[kBytePanel] = {};
+  alignas(64) std::byte values[kByteTile * kDotStep];
+  std::int32_t offsets[kByteTile] = {};
 };
 
 /// One step of an output, zeros behind its end; asks for as many bytes from `ahead` on.
@@ -158,47 +157,3 @@ inline void bytes_of_few(const DotIntegers& p) {
     }
   }
 }
-
-/// Many rows: panels of outputs, unpacked step by step into scratch that stays in the first-level
-/// cache.
-template <class Kind>
-inline void bytes_of_many(const DotIntegers& p) {
-  ByteWeights panel;
-  for (std::int64_t first = 0; first < p.w->in; first += kDotStep) {
-    const std::int64_t depth = at_most(p.w->in - first, kDotStep);
-    for (std::int64_t out = 0; out < p.outs; out += kBytePanel) {
-      const std::int64_t outs = at_most(p.outs - out, kBytePanel);
-      for (std::int64_t o = 0; o < outs; o += kByteTile) {
-        const Ahead next{reinterpret_cast<std::uintptr_t>(p.w->row(p.first_out + out + o)) +
-                             static_cast<std::uintptr_t>(kBytePanel * p.w->row_bytes + first),
-                         0, 0, p.w->row_bytes};
-        unpack_four<Kind>(p, {0, out + o, first, depth}, at_most(outs - o, kByteTile), next, o,
-                          panel);
-      }
-      for (std::int64_t row = 0; row < p.rows; row += kByteTile) {
-        for (std::int64_t o = 0; o < outs; o += kByteTile) {
-          narrow_tiles(p, {row, out + o, first, depth}, at_most(p.rows - row, kByteTile),
-                       at_most(outs - o, kByteTile), panel.values + o * kDotStep,
-                       panel.offsets + o);
-        }
-      }
-    }
-  }
-}
-
-void multiply_bytes(const DotIntegers& p) {
-  const auto multiply = [&]<class Kind>(Kind) {
-    if (p.rows <= kByteTile) return bytes_of_few<Kind>(p);
-    bytes_of_many<Kind>(p);
-  };
-  if (p.w->code == PackedCode::i8) {
-    multiply(Codes<PackedCode::i8, false>{});
-  } else {
-    multiply(Codes<PackedCode::u8, false>{});
-  }
-  for (std::int64_t r = 0; p.bias != nullptr && r < p.rows; ++r) {
-    for (std::int64_t o = 0; o < p.outs; ++o) p.y[r * p.y_stride + o] += p.bias[o];
-  }
-}
-
-constexpr ByteProducts kVectorBytes{kByteRows, kByteOuts, lay_byte_rows, multiply_bytes, false};

@@ -98,6 +98,8 @@ inline void group_panel(const GroupPanel<G>& p, const Ahead& weights, const Tile
       group_outputs<G>(p, row, tile);
     } else if (p.rows - row == 1) {
       group_outputs<1>(p, row, tile);
+    } else if (G > 3 && p.rows - row == 3) {
+      group_outputs<at_most(G, 3)>(p, row, tile);
     } else {
       group_outputs<2>(p, row, tile);
     }

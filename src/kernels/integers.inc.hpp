@@ -224,7 +224,7 @@ inline void unpack_integers(const PackedWeight& w, std::int64_t out, std::int64_
   }
 }
 
-using IntegerPanel = GroupPanel<kIntegerGroup>;
+using IntegerPanel = GroupPanel<Ints::kGroup>;
 
 /// One step of the first R rows of a group against O unpacked outputs. Both are padded to whole
 /// chunks, in which columns may lie in any order. A function of its own: the compiler keeps its
@@ -244,7 +244,7 @@ template <int R, int O>
   in_fours(groups.vectors, [&](std::int64_t k) __attribute__((always_inline)) {
     Ints x[R];
 #pragma GCC unroll 4
-    for (int r = 0; r < R; ++r) x[r] = Ints::load(a + (k * kIntegerGroup + r) * Ints::kLanes);
+    for (int r = 0; r < R; ++r) x[r] = Ints::load(a + (k * Ints::kGroup + r) * Ints::kLanes);
 #pragma GCC unroll 4
     for (int o = 0; o < O; ++o) {
       const Ints weight = Ints::load(w + (k * kTileOuts + o) * Ints::kLanes);
@@ -271,7 +271,7 @@ inline void codes_grouped(const DotIntegers& p) {
                               scratch + panel_row(o, vectors) * Ints::kLanes);
       }
       const IntegerPanel panel{
-          reinterpret_cast<const std::int16_t*>(p.groups) + groups_at<kIntegerGroup>(p.rows, first),
+          reinterpret_cast<const std::int16_t*>(p.groups) + groups_at<Ints::kGroup>(p.rows, first),
           p.rows, outs, vectors};
       group_panel(panel, {}, [&]<int R, int O>(std::int64_t row, std::int64_t col) {
         integers_tile<R, O>(p, panel, scratch, col, {row, out + col, first, depth});

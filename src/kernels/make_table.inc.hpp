@@ -9,6 +9,7 @@ constexpr Kernels make_table(std::string_view name, std::string_view needs) {
           .widen = widen_values,
           .dot_panel = dot_panel,
           .group_rows = group_rows,
+          .groups = {Vec::kGroup, Ints::kGroup, Bytes::kGroup},
           .dot_stored = dot_stored,
           .mix_panel = mix_panel,
           .unpack = unpack,

@@ -117,10 +117,15 @@ Rounded round_rows(Compute& compute, ConstView x, const PackedWeight& weight) {
   return {integers, stride, scales, steps};
 }
 
+/// Rows of a group.
+std::int64_t group_size(const Kernels& kernels, const Weight& weight) {
+  if (!weight.packed || !weight.packed->integers) return kernels.groups.floats;
+  return weight.packed->code == PackedCode::u4 ? kernels.groups.bytes : kernels.groups.integers;
+}
+
 /// Rows of a block: equal ones, whole groups.
-std::int64_t block_rows(std::int64_t rows) {
-  return round_up(divide_up(rows, divide_up(rows, kRowBlock)),
-                  kFloatGroup * kIntegerGroup);  // kByteGroup is kFloatGroup
+std::int64_t block_rows(std::int64_t rows, std::int64_t group) {
+  return round_up(divide_up(rows, divide_up(rows, kRowBlock)), group);
 }
 
 /// Outputs of a tile. For one row, a task of packed weights reads as much as one of stored ones.
@@ -148,12 +153,6 @@ void compute_product(Compute& compute, const Product& p, std::int64_t row_block)
   for (std::int64_t tile = 0; tile < tiles; ++tile) run(tile, 0);
 }
 
-/// Rows of a group.
-std::int64_t group_size(const Product& p) {
-  if (p.rounded.x == nullptr) return kFloatGroup;
-  return p.weight.packed->code == PackedCode::u4 ? kByteGroup : kIntegerGroup;
-}
-
 /// The rows of p in groups, step by step, block after block of `row_block` rows.
 void group_blocks(Compute& compute, const Product& p, std::int64_t row_block, float* groups) {
   constexpr auto kFloat = static_cast<std::int64_t>(sizeof(float));
@@ -163,7 +162,7 @@ void group_blocks(Compute& compute, const Product& p, std::int64_t row_block, fl
       rounded ? kDotStep * activation_bytes(p.weight.packed->code) / kFloat : kDotStep;
   const std::int64_t stride = rounded ? p.rounded.stride / kFloat : p.x.stride;
   const float* x = rounded ? reinterpret_cast<const float*>(p.rounded.x) : p.x.data;
-  const std::int64_t steps = divide_up(width, step), size = group_size(p);
+  const std::int64_t steps = divide_up(width, step), size = group_size(p.kernels, p.weight);
   compute.threads.for_blocks(divide_up(p.x.rows, row_block) * steps, [&](std::int64_t task, int) {
     const std::int64_t row = task / steps * row_block, first = task % steps * step;
     const std::int64_t rows = std::min(row_block, p.x.rows - row);
@@ -186,7 +185,7 @@ void multiply_grouped(Compute& compute, const Product& all, float* groups,
       p.rounded.scales += row * p.rounded.steps;
     }
     p.groups = groups;
-    const std::int64_t row_block = block_rows(rows);
+    const std::int64_t row_block = block_rows(rows, group_size(all.kernels, all.weight));
     group_blocks(compute, p, row_block, groups);
     compute_product(compute, p, row_block);
   }
@@ -210,9 +209,10 @@ void matmul(Compute& compute, ConstView rows, const Weight& weight, const float*
   const std::int64_t at_once = kGroupedFloats / std::max<std::int64_t>(product.padded, 1);
   const std::int64_t rows_at_once =
       std::min(x.rows, std::max(at_once / kRowBlock, std::int64_t{1}) * kRowBlock);
-  float* groups =
-      grouped ? compute.arena.array<float>(round_up(rows_at_once, kFloatGroup) * product.padded)
-              : nullptr;
+  const std::int64_t group = group_size(compute.kernels, weight);
+  float* groups = grouped
+                      ? compute.arena.array<float>(round_up(rows_at_once, group) * product.padded)
+                      : nullptr;
   const Work work{2 * x.rows * weight.out * weight.in, weight.bytes(),
                   x.rows * (weight.in + weight.out) * dtype_size(DType::f32)};
   if (compute.count(work)) return;

@@ -161,7 +161,7 @@ inline void unpack_nibbles(const PackedWeight& w, std::int64_t out, std::int64_t
   }
 }
 
-using BytePanel = GroupPanel<kByteGroup>;
+using BytePanel = GroupPanel<Bytes::kGroup>;
 
 /// One step of the first R rows of a group against O unpacked outputs. With Pairs, runs 2 i and
 /// 2 i + 1 share their ratios. A function of its own: the compiler keeps its sums in registers
@@ -170,7 +170,7 @@ template <int R, int O, bool Pairs>
 [[gnu::noinline]] void bytes_tile(const DotIntegers& p, const BytePanel& groups,
                                   const NibblePanel& panel, std::int64_t col,
                                   const IntegerTile& t) {
-  constexpr std::int64_t kRun = Bytes::kLanes, kRow = kByteGroup * kRun, kOut = kTileOuts * kRun;
+  constexpr std::int64_t kRun = Bytes::kLanes, kRow = Bytes::kGroup * kRun, kOut = kTileOuts * kRun;
   const auto* x = static_cast<const std::byte*>(groups.groups) + groups.group_at(t.row) * kRun;
   const std::byte* w = panel.codes + groups.output_at(col) * kRun;
   const std::byte* ratios = panel.ratios + groups.output_at(col) * kRun;
@@ -222,7 +222,7 @@ inline void nibbles_grouped(const DotIntegers& p) {
         unpack_nibbles<Stored>(*p.w, p.first_out + out + o, first, depth,
                                panel_row(o, runs) * Bytes::kLanes, scratch);
       }
-      const BytePanel panel{p.groups + groups_at<kByteGroup>(p.rows, first), p.rows, outs, runs};
+      const BytePanel panel{p.groups + groups_at<Bytes::kGroup>(p.rows, first), p.rows, outs, runs};
       group_panel(panel, {}, [&]<int R, int O>(std::int64_t row, std::int64_t col) {
         const IntegerTile tile{row, out + col, first, depth};
         if (pairs) return bytes_tile<R, O, true>(p, panel, scratch, col, tile);

@@ -188,7 +188,7 @@ inline void packed_grouped(const DotPacked& p) {
         widen_to_panel<DType::f32>(reinterpret_cast<const std::byte*>(row), depth,
                                    scratch + panel_row(o, vectors) * Vec::kLanes);
       }
-      float_panel({p.groups + groups_at<kFloatGroup>(p.rows, first), p.rows, outs, vectors},
+      float_panel({p.groups + groups_at<Vec::kGroup>(p.rows, first), p.rows, outs, vectors},
                   scratch, {}, p.y + out, p.y_stride, first > 0);
     }
   }

@@ -57,7 +57,8 @@ inline void dot_rows(const DotPanel& p, std::int64_t row) {
 
 void dot_panel(const DotPanel& p) {
   std::int64_t row = 0;
-  for (; row + 3 <= p.rows; row += 3) dot_rows<3>(p, row);
+  for (; row + Vec::kGroup <= p.rows; row += Vec::kGroup) dot_rows<Vec::kGroup>(p, row);
+  if (p.rows - row == 3) return dot_rows<3>(p, row);
   if (p.rows - row == 2) dot_rows<2>(p, row);
   if (p.rows - row == 1) dot_rows<1>(p, row);
 }
@@ -144,10 +145,12 @@ inline void stored_tile(const DotStored& p, const StoredTile& t) {
   reduce_tile<R, O>(sums, p.y + t.row * p.y_stride + t.out, p.y_stride, t.accumulate);
 }
 
-/// One step of all rows against O outputs: threes, and twos where one would be left.
+/// One step of all rows against O outputs: groups, threes, and twos where one would be left.
 template <int O, DType D>
 inline void stored_rows(const DotStored& p, StoredTile tile) {
   const auto left = [&] { return p.rows - tile.row; };
+  for (; Vec::kGroup > 3 && left() >= Vec::kGroup; tile.row += Vec::kGroup, tile.fetch_next = false)
+    stored_tile<Vec::kGroup, O, D>(p, tile);
   for (; left() >= 3 && left() != 4; tile.row += 3, tile.fetch_next = false)
     stored_tile<3, O, D>(p, tile);
   for (; left() >= 2; tile.row += 2, tile.fetch_next = false) stored_tile<2, O, D>(p, tile);
@@ -171,7 +174,7 @@ inline void stored_direct(const DotStored& p) {
   }
 }
 
-using FloatPanel = GroupPanel<kFloatGroup>;
+using FloatPanel = GroupPanel<Vec::kGroup>;
 
 /// One step of the first R rows of a group against O widened outputs. `p.groups` are floats.
 template <int R, int O>
@@ -185,7 +188,7 @@ inline void group_tile(const FloatPanel& p, const float* panel, std::int64_t row
   }
   in_fours(p.vectors, [&](std::int64_t k) __attribute__((always_inline)) {
     Vec x[R];
-    for (int r = 0; r < R; ++r) x[r] = Vec::load(a + (k * kFloatGroup + r) * Vec::kLanes);
+    for (int r = 0; r < R; ++r) x[r] = Vec::load(a + (k * Vec::kGroup + r) * Vec::kLanes);
     for (int o = 0; o < O; ++o) {
       const Vec weight = Vec::load(w + (k * kTileOuts + o) * Vec::kLanes);
       for (int r = 0; r < R; ++r) sums[r][o] = Vec::fma(x[r], weight, sums[r][o]);
@@ -233,7 +236,7 @@ inline void stored_grouped(const DotStored& p) {
         widen_to_panel<D>(w + o * row_bytes, depth, scratch + panel_row(o, vectors) * Vec::kLanes);
       const bool last = out + outs == p.outs;
       const std::int64_t ahead = last ? depth * kSize - out * row_bytes : outs * row_bytes;
-      float_panel({p.groups + groups_at<kFloatGroup>(p.rows, first), p.rows, outs, vectors},
+      float_panel({p.groups + groups_at<Vec::kGroup>(p.rows, first), p.rows, outs, vectors},
                   scratch,
                   {reinterpret_cast<std::uintptr_t>(w) + static_cast<std::uintptr_t>(ahead), outs,
                    depth * kSize / 64 + 1, row_bytes},

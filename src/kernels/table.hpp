@@ -35,18 +35,20 @@ struct DotPanel {
   bool accumulate = false;
 };
 
-/// Rows of a group. Groups are what the products of many rows read: all of a group's values of some
-/// columns lie together, so that a register tile reads one run of memory whatever the row's length.
-/// As many as a tile of four outputs keeps in sixteen registers; products of integers need one
-/// more.
-inline constexpr std::int64_t kFloatGroup = 3, kIntegerGroup = 2, kByteGroup = 3;
+/// Rows of a group, of floats, of 16-bit integers and of bytes. Groups are what the products of
+/// many rows read: all of a group's values of some columns lie together, so that a register tile
+/// reads one run of memory whatever the row's length. As many as a tile of four outputs keeps in
+/// registers.
+struct GroupSizes {
+  std::int64_t floats = 1, integers = 1, bytes = 1;
+};
 
 /// One step of a block of rows into groups of `size` rows, [group][depth / lanes][size][lanes],
 /// zeros behind the last row and the last column: whole groups, `depth` rounded up to
 /// Kernels::lanes. Values are only moved: two rounded integers go through as one float.
 struct GroupRows {
   const float* x = nullptr;
-  std::int64_t x_stride = 0, rows = 0, depth = 0, size = kFloatGroup;
+  std::int64_t x_stride = 0, rows = 0, depth = 0, size = 1;
   float* out = nullptr;
 };
 
@@ -153,6 +155,7 @@ struct Kernels {
   void (*dot_panel)(const DotPanel& p) = nullptr;
   /// Null in a set that reads rows as they are.
   void (*group_rows)(const GroupRows& p) = nullptr;
+  GroupSizes groups = {};
   void (*dot_stored)(const DotStored& p) = nullptr;
   void (*mix_panel)(const MixPanel& p) = nullptr;
   // Packed weights, whatever checkpoint format they come from.

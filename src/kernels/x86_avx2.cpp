@@ -20,6 +20,7 @@ namespace {
 /// Eight floats. Loads and stores need no alignment.
 struct Vec {
   static constexpr std::int64_t kLanes = 8;
+  static constexpr int kGroup = 3;           // rows of a register tile of four outputs
   static constexpr float kFloat8Unit = 256;  // 2^(15 - 7), see load_codes
   __m256 v;
 
@@ -128,6 +129,7 @@ struct Vec {
 /// Sixteen 16-bit integers, or eight sums of 32 bits.
 struct Ints {
   static constexpr std::int64_t kLanes = 16;
+  static constexpr int kGroup = 2;  // rows of a register tile of four outputs
   __m256i v;
 
   SIGHTLINE_INLINE Ints zero() { return {_mm256_setzero_si256()}; }
@@ -203,6 +205,7 @@ struct Ints {
 /// 32 bytes, or sixteen 16-bit integers, or eight sums of 32 bits.
 struct Bytes {
   static constexpr std::int64_t kLanes = 32, kChunks = kLanes / kIntegerChunk;
+  static constexpr int kGroup = 3;  // rows of a register tile of four outputs
   __m256i v;
 
   SIGHTLINE_INLINE Bytes zero() { return {_mm256_setzero_si256()}; }

@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
+#include <utility>
 
 #include "kernels/bytes.hpp"
 #include "kernels/table.hpp"
@@ -34,6 +35,7 @@ namespace {
 /// Sixteen floats. Loads and stores need no alignment.
 struct Vec {
   static constexpr std::int64_t kLanes = 16;
+  static constexpr int kGroup = 4;           // rows of a register tile of four outputs
   static constexpr float kFloat8Unit = 256;  // 2^(15 - 7), see load_codes
   __m512 v;
 
@@ -159,6 +161,7 @@ struct Vec {
 /// Thirty-two 16-bit integers, or sixteen sums of 32 bits.
 struct Ints {
   static constexpr std::int64_t kLanes = 32;
+  static constexpr int kGroup = 4;  // rows of a register tile of four outputs
   __m512i v;
 
   SIGHTLINE_INLINE Ints zero() { return {_mm512_setzero_si512()}; }
@@ -220,6 +223,7 @@ struct Ints {
 /// 64 bytes, or 32 16-bit integers, or sixteen sums of 32 bits.
 struct Bytes {
   static constexpr std::int64_t kLanes = 64, kChunks = kLanes / kIntegerChunk;
+  static constexpr int kGroup = 4;  // rows of a register tile of four outputs
   __m512i v;
 
   SIGHTLINE_INLINE Bytes zero() { return {_mm512_setzero_si512()}; }
@@ -288,6 +292,46 @@ struct Bytes {
     __asm__("vpdpbusd %2, %1, %0" : "+v"(sum.v) : "v"(x.v), "v"(weights.v));
 #endif
   }
+  /// Four bytes in every sum's place.
+  SIGHTLINE_INLINE Bytes word(const std::byte* p) {
+    std::int32_t word = 0;
+    __builtin_memcpy(&word, p, sizeof word);
+    return {_mm512_set1_epi32(word)};
+  }
+  // Sums of 32 bits, modulo 2^32.
+  SIGHTLINE_INLINE Bytes plus_words(Bytes a, Bytes b) { return {_mm512_add_epi32(a.v, b.v)}; }
+  SIGHTLINE_INLINE Bytes minus_words(Bytes a, Bytes b) { return {_mm512_sub_epi32(a.v, b.v)}; }
+  SIGHTLINE_INLINE Bytes times_words(Bytes a, Bytes b) { return {_mm512_mullo_epi32(a.v, b.v)}; }
+  SIGHTLINE_INLINE Vec floats(Bytes sums) { return {_mm512_cvtepi32_ps(sums.v)}; }
+
+  /// Word j of each of two vectors whose numbers differ in bit D, for the first or the second of
+  /// them, after that bit of number and word have changed places.
+  template <int D, bool Second, std::size_t... J>
+  SIGHTLINE_INLINE __m512i exchanged(__m512i a, __m512i b, std::index_sequence<J...>) {
+    using Words = std::int32_t __attribute__((vector_size(64)));
+    constexpr std::size_t kBit = D, kWords = 16;
+    return reinterpret_cast<__m512i>(__builtin_shufflevector(
+        reinterpret_cast<Words>(a), reinterpret_cast<Words>(b),
+        ((J & kBit) != 0 ? kWords + J - (Second ? 0 : kBit) : J + (Second ? kBit : 0))...));
+  }
+  template <int D>
+  SIGHTLINE_INLINE void exchange_bit(Bytes (&rows)[16]) {
+    using Words = std::make_index_sequence<16>;
+#pragma GCC unroll 16
+    for (int i = 0; i < 16; ++i) {
+      if ((i & D) != 0) continue;
+      const __m512i a = rows[i].v, b = rows[i + D].v;
+      rows[i].v = exchanged<D, false>(a, b, Words{});
+      rows[i + D].v = exchanged<D, true>(a, b, Words{});
+    }
+  }
+  /// Sixteen rows of sixteen words become columns.
+  SIGHTLINE_INLINE void transpose(Bytes (&rows)[16]) {
+    exchange_bit<1>(rows);
+    exchange_bit<2>(rows);
+    exchange_bit<4>(rows);
+    exchange_bit<8>(rows);
+  }
   /// A chunk of integers of 12 bits as integers of 8: narrow_integer().
   SIGHTLINE_INLINE void store_narrow(Ints integers, std::byte* p) {
     const __m512i rounded = _mm512_add_epi16(integers.v, _mm512_set1_epi16(8));
@@ -326,6 +370,8 @@ struct Bytes {
 
 #if defined(SIGHTLINE_AVX512_VNNI)
 #include "kernels/bytes.inc.hpp"
+
+#include "kernels/byte_columns.inc.hpp"
 
 /// The table with products of bytes.
 constexpr Kernels with_bytes(Kernels table) {

@@ -110,6 +110,12 @@ SIGHTLINE_INLINE __m512i _mm512_add_epi32(__m512i a, __m512i b) {
                             static_cast<unsigned>(longs(b)[i]));
   });
 }
+SIGHTLINE_INLINE __m512i _mm512_mullo_epi32(__m512i a, __m512i b) {
+  return longs_of([&](int i) {
+    return static_cast<int>(static_cast<unsigned>(longs(a)[i]) *
+                            static_cast<unsigned>(longs(b)[i]));
+  });
+}
 SIGHTLINE_INLINE __m512i _mm512_sub_epi32(__m512i a, __m512i b) {
   return longs_of([&](int i) {
     return static_cast<int>(static_cast<unsigned>(longs(a)[i]) -
