@@ -1,7 +1,8 @@
-// The AVX-512 set: sixteen float lanes. x86_avx512_vnni.cpp compiles this file once more, for
-// processors that add up products of integers in one instruction (SIGHTLINE_AVX512_VNNI); tests
-// compile both with a twin of these instructions in plain C++ (SIGHTLINE_AVX512_TWIN names its
-// header), so that any machine tests them.
+// The AVX-512 set: sixteen float lanes. x86_avx512_vnni.cpp compiles this file
+// once more, for processors that add up products of integers in one instruction
+// (SIGHTLINE_AVX512_VNNI); tests compile both with a twin of these instructions
+// in plain C++ (SIGHTLINE_AVX512_TWIN names its header), so that any machine
+// tests them.
 #if defined(__x86_64__)
 
 #include <immintrin.h>
@@ -64,8 +65,8 @@ struct Vec {
     return {
         _mm512_castsi512_ps(_mm512_and_si512(_mm512_castps_si512(x.v), _mm512_set1_epi32(bits)))};
   }
-  /// f 2^n for integers n in [-151, 129], in two factors: each is a normal number, and the result
-  /// is rounded once.
+  /// f 2^n for integers n in [-151, 129], in two factors: each is a normal
+  /// number, and the result is rounded once.
   SIGHTLINE_INLINE Vec times_power(Vec f, Vec n) {
     const __m512i exponent = _mm512_cvtps_epi32(n.v);
     const __m512i half = _mm512_srai_epi32(exponent, 1);
@@ -109,7 +110,8 @@ struct Vec {
     return _mm512_insertf32x8(_mm512_castps256_ps512(low), high, 1);
   }
 
-  /// Sixteen codes of a packed row, as floats. `f8_e4m3` comes divided by kFloat8Unit.
+  /// Sixteen codes of a packed row, as floats. `f8_e4m3` comes divided by
+  /// kFloat8Unit.
   template <PackedCode C>
   SIGHTLINE_INLINE Vec load_codes(const std::byte* p) {
     if constexpr (C == PackedCode::u4) {
@@ -118,7 +120,8 @@ struct Vec {
       const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
       if constexpr (C == PackedCode::u8) return {_mm512_cvtepi32_ps(_mm512_cvtepu8_epi32(bytes))};
       if constexpr (C == PackedCode::i8) return {_mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(bytes))};
-      // Exponent and fraction, moved, are those of a half-precision number of the other bias.
+      // Exponent and fraction, moved, are those of a half-precision number of
+      // the other bias.
       const __m256i moved = _mm256_slli_epi16(_mm256_cvtepi8_epi16(bytes), 7);
       const __m256i magnitude = _mm256_set1_epi16(0x3f80);
       const __m256i nan = _mm256_cmpeq_epi16(_mm256_and_si256(moved, magnitude), magnitude);
@@ -126,7 +129,8 @@ struct Vec {
       return {halves(_mm256_or_si256(half, nan))};
     }
   }
-  /// Sixteen half bytes, each in a byte: element i is the i-th of the little-endian words.
+  /// Sixteen half bytes, each in a byte: element i is the i-th of the
+  /// little-endian words.
   SIGHTLINE_INLINE __m128i half_bytes(const std::byte* p) {
     const __m128i both = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(p));
     const __m128i low = _mm_set1_epi8(15);
@@ -141,8 +145,9 @@ struct Vec {
   SIGHTLINE_INLINE __m256 folded(Vec a) {
     return _mm256_add_ps(_mm512_castps512_ps256(a.v), _mm512_extractf32x8_ps(a.v, 1));
   }
-  /// c[i] (+)= the sum of the lanes of the i-th vector, for i < count <= 4: lanes l and l + 8
-  /// first, then ((l0 + l1) + (l2 + l3)) + ((l4 + l5) + (l6 + l7)).
+  /// c[i] (+)= the sum of the lanes of the i-th vector, for i < count <= 4:
+  /// lanes l and l + 8 first, then ((l0 + l1) + (l2 + l3)) + ((l4 + l5) + (l6 +
+  /// l7)).
   SIGHTLINE_INLINE void reduce4(Vec a, Vec b, Vec c, Vec d, float* out, int count,
                                 bool accumulate) {
     const __m256 pairs =
@@ -179,7 +184,8 @@ struct Ints {
   /// (a · b + 2^14) >> 15
   SIGHTLINE_INLINE Ints scaled(Ints a, Ints b) { return {_mm512_mulhrs_epi16(a.v, b.v)}; }
 
-  /// A chunk of bytes, (code − zero) << shift (IntegerForm), in the order of the columns.
+  /// A chunk of bytes, (code − zero) << shift (IntegerForm), in the order of
+  /// the columns.
   template <class Kind>
   SIGHTLINE_INLINE void load_codes(const std::byte* p, Ints zero, Ints (&out)[1]) {
     const __m256i bytes = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p));
@@ -195,7 +201,8 @@ struct Ints {
     }
   }
 
-  /// A chunk of values times `factor`, to the nearest integers, in the order of load_codes().
+  /// A chunk of values times `factor`, to the nearest integers, in the order of
+  /// load_codes().
   SIGHTLINE_INLINE void round_chunk(const float* x, Vec factor, std::int16_t* out) {
     for (int i = 0; i < 2; ++i) {
       const __m512i whole = _mm512_cvtps_epi32(Vec::mul(Vec::load(x + 16 * i), factor).v);
@@ -207,7 +214,8 @@ struct Ints {
     return _mm256_add_pd(_mm256_cvtepi32_pd(_mm256_castsi256_si128(pairs)),
                          _mm256_cvtepi32_pd(_mm256_extracti128_si256(pairs, 1)));
   }
-  /// Lanes i and i + 8 added: they fit into 32 bits (kMostActivation: sixteen lanes share a step).
+  /// Lanes i and i + 8 added: they fit into 32 bits (kMostActivation: sixteen
+  /// lanes share a step).
   SIGHTLINE_INLINE __m256i folded(Ints a) {
     return _mm256_add_epi32(_mm512_castsi512_si256(a.v), _mm512_extracti64x4_epi64(a.v, 1));
   }
@@ -266,7 +274,8 @@ struct Bytes {
     sum.v = _mm512_add_epi32(sum.v, _mm512_madd_epi16(products, load(ratios).v));
   }
 
-  /// Values times `factor` to the nearest integers, plus kByteMiddle, in the order of load_codes().
+  /// Values times `factor` to the nearest integers, plus kByteMiddle, in the
+  /// order of load_codes().
   SIGHTLINE_INLINE Bytes round(const float* x, Vec factor) {
     alignas(64) std::byte bytes[kLanes];
     for (int i = 0; i < 4; ++i) {
@@ -304,8 +313,9 @@ struct Bytes {
   SIGHTLINE_INLINE Bytes times_words(Bytes a, Bytes b) { return {_mm512_mullo_epi32(a.v, b.v)}; }
   SIGHTLINE_INLINE Vec floats(Bytes sums) { return {_mm512_cvtepi32_ps(sums.v)}; }
 
-  /// Word j of each of two vectors whose numbers differ in bit D, for the first or the second of
-  /// them, after that bit of number and word have changed places.
+  /// Word j of each of two vectors whose numbers differ in bit D, for the first
+  /// or the second of them, after that bit of number and word have changed
+  /// places.
   template <int D, bool Second, std::size_t... J>
   SIGHTLINE_INLINE __m512i exchanged(__m512i a, __m512i b, std::index_sequence<J...>) {
     using Words = std::int32_t __attribute__((vector_size(64)));
@@ -332,11 +342,21 @@ struct Bytes {
     exchange_bit<4>(rows);
     exchange_bit<8>(rows);
   }
-  /// A chunk of integers of 12 bits as integers of 8: narrow_integer().
-  SIGHTLINE_INLINE void store_narrow(Ints integers, std::byte* p) {
-    const __m512i rounded = _mm512_add_epi16(integers.v, _mm512_set1_epi16(8));
-    _mm256_storeu_si256(reinterpret_cast<__m256i*>(p),
-                        _mm512_cvtsepi16_epi8(_mm512_srai_epi16(rounded, 4)));
+  /// Codes with their middle at 0.
+  SIGHTLINE_INLINE Bytes other_signs(Bytes codes) {
+    constexpr auto kMiddles = static_cast<short>(kByteMiddle << 8 | kByteMiddle);
+    return {_mm512_xor_si512(codes.v, _mm512_set1_epi16(kMiddles))};
+  }
+  /// Codes times their ratios as integers of 12 bits, and these as integers of
+  /// 8: narrow_integer(). Both steps are rounded products of 16 bits, the
+  /// second one with 2^-4; the two halves are put together with saturation, as
+  /// they came apart.
+  SIGHTLINE_INLINE Bytes narrow(Bytes codes, Bytes ratios) {
+    const __m512i none = _mm512_setzero_si512(), sixteenth = _mm512_set1_epi16(1 << 11);
+    const __m512i low = _mm512_mulhrs_epi16(_mm512_unpacklo_epi8(none, codes.v), ratios.v);
+    const __m512i high = _mm512_mulhrs_epi16(_mm512_unpackhi_epi8(none, codes.v), ratios.v);
+    return {_mm512_packs_epi16(_mm512_mulhrs_epi16(low, sixteenth),
+                               _mm512_mulhrs_epi16(high, sixteenth))};
   }
 #endif
 

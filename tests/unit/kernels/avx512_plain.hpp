@@ -1,7 +1,8 @@
-// What the AVX-512 set uses of AVX-512, lane by lane in plain C++, as documented (Intel 64 and
-// IA-32 Architectures Software Developer's Manual, volume 2). Included by avx512_twin.cpp and
-// avx512_vnni_twin.cpp alone, inside the namespace and the region of the set, where these names
-// hide those of the compiler's header.
+// What the AVX-512 set uses of AVX-512, lane by lane in plain C++, as
+// documented (Intel 64 and IA-32 Architectures Software Developer's Manual,
+// volume 2). Included by avx512_twin.cpp and avx512_vnni_twin.cpp alone, inside
+// the namespace and the region of the set, where these names hide those of the
+// compiler's header.
 
 // Macros in some compilers or without optimisation.
 #undef _mm512_cmplt_epi32_mask
@@ -108,6 +109,20 @@ SIGHTLINE_INLINE __m512i _mm512_add_epi32(__m512i a, __m512i b) {
   return longs_of([&](int i) {
     return static_cast<int>(static_cast<unsigned>(longs(a)[i]) +
                             static_cast<unsigned>(longs(b)[i]));
+  });
+}
+// Of every sixteen bytes of a and b, the first eight or the last, in turn.
+SIGHTLINE_INLINE __m512i _mm512_unpacklo_epi8(__m512i a, __m512i b) {
+  return chars_of([&](int i) { return chars(i % 2 == 0 ? a : b)[i / 16 * 16 + i % 16 / 2]; });
+}
+SIGHTLINE_INLINE __m512i _mm512_unpackhi_epi8(__m512i a, __m512i b) {
+  return chars_of([&](int i) { return chars(i % 2 == 0 ? a : b)[i / 16 * 16 + 8 + i % 16 / 2]; });
+}
+/// Of every eight integers of a and then of b, saturated.
+SIGHTLINE_INLINE __m512i _mm512_packs_epi16(__m512i a, __m512i b) {
+  return chars_of([&](int i) {
+    const int value = shorts(i % 16 < 8 ? a : b)[i / 16 * 8 + i % 8];
+    return static_cast<signed char>(value < -128 ? -128 : value > 127 ? 127 : value);
   });
 }
 SIGHTLINE_INLINE __m512i _mm512_mullo_epi32(__m512i a, __m512i b) {
