@@ -5,9 +5,11 @@
 
 #include <algorithm>
 #include <chrono>
+#include <variant>
 
 #include "base/arena.hpp"
 #include "generate/step.hpp"
+#include "sightline/error.hpp"
 
 namespace sightline::audit {
 namespace {
@@ -16,43 +18,58 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::int64_t kPiece = 512;  // EngineOptions::prefill_chunk by default
 
+/// The amount of work that makes weights and scratch resident before the clock starts.
+constexpr std::int64_t kWarmPatches = 32;  // on a side
+constexpr std::int64_t kWarmTokens = 64;
+
 class Stages {
  public:
-  Stages(const model::VisionLanguageModel& model, nn::Pass& pass, const BenchSizes& sizes)
+  Stages(const model::VisionLanguageModel& model, nn::Pass& pass, const BenchSizes& sizes,
+         const BenchListener& listener)
       : model_(model),
         pass_(pass),
         sizes_(sizes),
+        listener_(listener),
         logits_(static_cast<std::size_t>(model.info().vocab_size)) {}
 
-  BenchLine picture(const nn::Grid& grid);
-  BenchLine prompt(std::int64_t tokens);
-  BenchLine answer(std::int64_t context);
+  void picture(const nn::Grid& grid);
+  void prompt(std::int64_t tokens);
+  void answer(std::int64_t context);
 
  private:
   template <class Run>
-  void time(BenchLine& line, const Run& run);
+  void time(BenchLine line, const std::string& what, const Run& run);
+  void encode(const nn::Grid& grid, const std::vector<float>& pixels);
   [[nodiscard]] std::int32_t id(std::int64_t i) const;
   void prefill(model::Cache& cache, std::int64_t tokens);
 
   const model::VisionLanguageModel& model_;
   nn::Pass& pass_;
   const BenchSizes& sizes_;
+  const BenchListener& listener_;
   std::vector<float> logits_;
 };
 
-/// The first run reads the weights from disk and counts; it is not timed.
+/// Times and hands over `line`; the first run also counts its work.
 template <class Run>
-void Stages::time(BenchLine& line, const Run& run) {
+void Stages::time(BenchLine line, const std::string& what, const Run& run) {
   kernels::Tally tally;
-  pass_.tally = &tally;
-  run();
-  pass_.tally = nullptr;
-  line.work = tally.work;
-  for (std::int64_t i = 0; i < sizes_.runs; ++i) {
-    const Clock::time_point start = Clock::now();
-    run();
-    line.seconds.push_back(std::chrono::duration<double>(Clock::now() - start).count());
+  try {
+    for (std::int64_t i = 0; i < sizes_.runs; ++i) {
+      listener_.begins(fmt::format("{}, run {} of {}", what, i + 1, sizes_.runs));
+      pass_.tally = i == 0 ? &tally : nullptr;
+      const Clock::time_point start = Clock::now();
+      run();
+      line.seconds.push_back(std::chrono::duration<double>(Clock::now() - start).count());
+      line.work = tally.work;
+    }
+  } catch (const Error& error) {
+    pass_.tally = nullptr;
+    if (error.code() == Code::cancelled && !line.seconds.empty()) listener_.measured(line);
+    throw;
   }
+  pass_.tally = nullptr;
+  listener_.measured(line);
 }
 
 /// Ids of text, the same in every run; never a placeholder.
@@ -95,52 +112,70 @@ void Stages::prefill(model::Cache& cache, std::int64_t tokens) {
   }
 }
 
-BenchLine Stages::picture(const nn::Grid& grid) {
+void Stages::encode(const nn::Grid& grid, const std::vector<float>& pixels) {
+  const model::ModelInfo& info = model_.info();
+  const ArenaScope scope(pass_.arena);
+  const model::VisualInput visual{{pixels.data(), grid.patches(), info.patch_values}, grid};
+  const std::int64_t merged = grid.patches() / (info.spatial_merge_size * info.spatial_merge_size);
+  model_.encode(pass_, {&visual, 1}, pass_.arena.matrix(merged, info.feature_width()));
+}
+
+void Stages::picture(const nn::Grid& grid) {
   const model::ModelInfo& info = model_.info();
   std::vector<float> pixels(static_cast<std::size_t>(grid.patches() * info.patch_values));
   for (std::size_t i = 0; i < pixels.size(); ++i) {
     constexpr std::size_t kLevels = 255;
     pixels[i] = static_cast<float>(i * 37 % kLevels) / static_cast<float>(kLevels) * 2 - 1;
   }
-  const model::VisualInput visual{{pixels.data(), grid.patches(), info.patch_values}, grid};
-  const std::int64_t merged = grid.patches() / (info.spatial_merge_size * info.spatial_merge_size);
   BenchLine line;
   line.stage = "picture";
   line.size = fmt::format("{}x{}", grid.w * info.patch_size, grid.h * info.patch_size);
-  line.tokens = merged;
-  time(line, [&] {
-    const ArenaScope scope(pass_.arena);
-    model_.encode(pass_, {&visual, 1}, pass_.arena.matrix(merged, info.feature_width()));
-  });
-  return line;
+  line.tokens = grid.patches() / (info.spatial_merge_size * info.spatial_merge_size);
+  listener_.begins("the vision tower");
+  const std::int64_t side = kWarmPatches / info.spatial_merge_size * info.spatial_merge_size;
+  encode({1, std::min(grid.h, side), std::min(grid.w, side)}, pixels);
+  time(line, fmt::format("picture of {}", line.size), [&] { encode(grid, pixels); });
 }
 
-BenchLine Stages::prompt(std::int64_t tokens) {
+void Stages::prompt(std::int64_t tokens) {
   BenchLine line;
   line.stage = "prompt";
   line.size = fmt::format("{} tokens", tokens);
   line.tokens = tokens;
-  time(line, [&] {
+  const auto run = [&](std::int64_t count) {
     model::Cache cache = model_.new_cache(pass_.precision);
-    prefill(cache, tokens);
-  });
-  return line;
+    prefill(cache, count);
+  };
+  listener_.begins("the language model");
+  run(std::min(tokens, kWarmTokens));
+  time(line, fmt::format("prompt of {}", line.size), [&] { run(tokens); });
 }
 
-BenchLine Stages::answer(std::int64_t context) {
-  model::Cache start = model_.new_cache(pass_.precision);
-  prefill(start, context);
+void Stages::answer(std::int64_t context) {
+  const model::Cache start = made_up_cache(model_, pass_, context);
   BenchLine line;
   line.stage = "answer";
   line.size = fmt::format("after {} tokens", context);
   line.tokens = sizes_.answer;
-  time(line, [&] {
+  const auto run = [&](std::int64_t tokens) {
     model::Cache cache = start;
-    for (std::int64_t i = 0; i < sizes_.answer; ++i) {
+    for (std::int64_t i = 0; i < tokens; ++i)
       generate::step(model_, pass_, cache, id(context + i), logits_);
-    }
-  });
-  return line;
+  };
+  listener_.begins("the language model");
+  run(1);
+  time(line, fmt::format("answer {}", line.size), [&] { run(sizes_.answer); });
+}
+
+/// Numbers in [-1, 1), the same in every run.
+void make_up(float* values, std::int64_t count) {
+  constexpr std::uint32_t kFactor = 1664525, kStep = 1013904223;  // Numerical Recipes, 7.1
+  constexpr float kUnit = 1.0F / static_cast<float>(std::uint32_t{1} << 31U);
+  std::uint32_t state = 1;
+  for (std::int64_t i = 0; i < count; ++i) {
+    state = state * kFactor + kStep;
+    values[i] = static_cast<float>(state) * kUnit - 1;
+  }
 }
 
 }  // namespace
@@ -152,24 +187,41 @@ double BenchLine::median() const {
   return sorted.size() % 2 == 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2;
 }
 
-std::vector<BenchLine> run_bench(const model::VisionLanguageModel& model, nn::Pass& pass,
-                                 const BenchSizes& sizes,
-                                 const std::function<void(const std::string& next)>& next) {
-  Stages stages(model, pass, sizes);
-  std::vector<BenchLine> lines;
-  for (const nn::Grid& grid : sizes.pictures) {
-    next(fmt::format("picture of {} patches", grid.patches()));
-    lines.push_back(stages.picture(grid));
+model::Cache made_up_cache(const model::VisionLanguageModel& model, nn::Pass& pass,
+                           std::int64_t tokens) {
+  model::Cache cache = model.new_cache(pass.precision);
+  for (auto& layer : cache.layers) {
+    if (auto* delta = std::get_if<model::DeltaLayer>(&layer)) {
+      delta->prepare();
+      make_up(delta->conv.data(), delta->conv_values);
+      make_up(delta->recurrent.data(), delta->recurrent_values);
+      continue;
+    }
+    auto& kv = std::get<model::KvLayer>(layer);
+    const ArenaScope scope(pass.arena);
+    const View rows = pass.arena.matrix(std::min(kPiece, tokens), kv.width());
+    make_up(rows.data, rows.rows * rows.cols);
+    for (std::int64_t first = 0; first < tokens; first += kPiece) {
+      const View part = rows.slice_rows(0, std::min(kPiece, tokens - first));
+      kv.append(pass, part, part);
+    }
   }
-  for (const std::int64_t tokens : sizes.prompts) {
-    next(fmt::format("prompt of {} tokens", tokens));
-    lines.push_back(stages.prompt(tokens));
+  cache.length = tokens;
+  return cache;
+}
+
+bool run_bench(const model::VisionLanguageModel& model, nn::Pass& pass, const BenchSizes& sizes,
+               const BenchListener& listener) {
+  Stages stages(model, pass, sizes, listener);
+  try {
+    for (const nn::Grid& grid : sizes.pictures) stages.picture(grid);
+    for (const std::int64_t tokens : sizes.prompts) stages.prompt(tokens);
+    for (const std::int64_t context : sizes.contexts) stages.answer(context);
+  } catch (const Error& error) {
+    if (error.code() == Code::cancelled) return false;
+    throw;
   }
-  for (const std::int64_t context : sizes.contexts) {
-    next(fmt::format("answer after {} tokens", context));
-    lines.push_back(stages.answer(context));
-  }
-  return lines;
+  return true;
 }
 
 }  // namespace sightline::audit

@@ -1,5 +1,6 @@
 // A model's stages on the clock: pictures, prompts and answer tokens of given sizes, each with the
-// operations and bytes that the kernels counted.
+// operations and bytes that the kernels counted. What they work on is made up: only its size
+// counts.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +19,11 @@ struct BenchSizes {
   std::vector<std::int64_t> prompts;   ///< tokens
   std::vector<std::int64_t> contexts;  ///< tokens before the answer tokens that are timed
   std::int64_t answer = 16;            ///< answer tokens timed together
-  std::int64_t runs = 5;               ///< timed runs of each; one more before them is not
+  std::int64_t runs = 5;               ///< timed runs of each; a short one before them is not
+
+  [[nodiscard]] std::size_t count() const {
+    return pictures.size() + prompts.size() + contexts.size();
+  }
 };
 
 /// One stage at one size.
@@ -33,10 +38,21 @@ struct BenchLine {
   [[nodiscard]] double per_second(double amount) const { return amount / median(); }
 };
 
-/// Runs them in this order; `next` hears what comes. Pictures need a vision tower. Throws
-/// Error(cancelled).
-std::vector<BenchLine> run_bench(const model::VisionLanguageModel& model, nn::Pass& pass,
-                                 const BenchSizes& sizes,
-                                 const std::function<void(const std::string& next)>& next);
+/// Hears what is measured.
+struct BenchListener {
+  std::function<void(const std::string& what)> begins;  ///< "prompt of 512 tokens, run 2 of 5"
+  std::function<void(const BenchLine& line)> measured;  ///< a line has all its runs
+};
+
+/// Measures all sizes, in the order of their lists; pictures need a vision tower. False if the run
+/// was cancelled: the line that was cut off comes with the runs that it had, if it had any.
+bool run_bench(const model::VisionLanguageModel& model, nn::Pass& pass, const BenchSizes& sizes,
+               const BenchListener& listener);
+
+/// A cache as after a prompt of so many tokens, without the prompt: keys, values and states are
+/// made-up numbers of ordinary size. A step takes as long as after a real one, since it reads and
+/// computes the same amounts whatever the values are.
+model::Cache made_up_cache(const model::VisionLanguageModel& model, nn::Pass& pass,
+                           std::int64_t tokens);
 
 }  // namespace sightline::audit

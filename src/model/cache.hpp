@@ -30,6 +30,8 @@ class KvLayer {
   /// The stored blocks for kernels::attention; valid until the next append.
   [[nodiscard]] kernels::KvBlocks blocks() const;
   [[nodiscard]] std::int64_t length() const { return length_; }
+  /// Floats of a row of keys or values.
+  [[nodiscard]] std::int64_t width() const { return kv_heads_ * head_dim_; }
   [[nodiscard]] std::int64_t bytes() const;
 
  private:
