@@ -85,7 +85,8 @@ Plan make_plan(const model::VisionLanguageModel& model, std::vector<PlannedVisua
     plan.picture_bytes += bytes_of(visual, info);
   }
   plan.prompt_tokens = plan.visual_tokens + other_tokens;
-  const RunCost cost = count_run(model, prompt, nn::Precision::bf16, piece);
+  const Runner runner{kernels::select(rates.kernel_set), rates.threads, nn::Precision::bf16};
+  const RunCost cost = count_run(model, prompt, runner, piece);
   plan.visuals = std::move(visuals);
   plan.weight_bytes = module_tree(info.report).bytes();
   plan.cache_bytes = cost.cache_bytes;

@@ -51,7 +51,8 @@ struct Plan {
 };
 
 /// Counts the run of a prompt of these pictures, clips and `other_tokens` other tokens, in pieces
-/// of `piece` tokens. Throws Error(no_vision_tower, context_length_exceeded).
+/// of `piece` tokens, as the kernel set and threads of `rates` run it in bf16. Throws
+/// Error(no_vision_tower, context_length_exceeded).
 Plan make_plan(const model::VisionLanguageModel& model, std::vector<PlannedVisual> visuals,
                std::int64_t other_tokens, std::int64_t piece, const MachineRates& rates);
 

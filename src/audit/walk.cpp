@@ -13,14 +13,15 @@ namespace {
 
 constexpr std::int64_t kTokensBefore = 4;  // <|im_start|> user \n <|vision_start|>
 
-/// All that a counting run borrows. One thread: there is nothing to compute.
+/// All that a counting run borrows. Its threads have nothing to compute, but scratch memory.
 struct Counting {
-  explicit Counting(nn::Precision precision) : pass(kernels::select("reference"), threads, arena) {
-    pass.precision = precision;
+  explicit Counting(const Runner& runner)
+      : threads(runner.threads), pass(runner.kernels, threads, arena) {
+    pass.precision = runner.precision;
     pass.tally = &tally;
     tally.only = true;
   }
-  Threads threads{1};
+  Threads threads;
   Arena arena{Arena::Kind::addresses};
   kernels::Tally tally;
   nn::Pass pass;
@@ -88,7 +89,7 @@ Walk walk_whole(const model::VisionLanguageModel& model, const PromptShape& prom
   const model::ModelInfo& info = model.info();
   const std::vector<std::int32_t> ids = prompt_ids(info, prompt);
   const nn::Positions positions = positions_of(info, ids, prompt);
-  Counting run(precision);
+  Counting run({kernels::select("reference"), 1, precision});
   const auto images = inputs(info, run.arena, prompt.images),
              videos = inputs(info, run.arena, prompt.videos);
   EventRecorder recorder({false, &run.tally, {}, nullptr});
@@ -108,12 +109,12 @@ Walk walk_whole(const model::VisionLanguageModel& model, const PromptShape& prom
 }
 
 RunCost count_run(const model::VisionLanguageModel& model, const PromptShape& prompt,
-                  nn::Precision precision, std::int64_t piece) {
+                  const Runner& runner, std::int64_t piece) {
   const model::ModelInfo& info = model.info();
   const std::vector<std::int32_t> ids = prompt_ids(info, prompt);
   const nn::Positions positions = positions_of(info, ids, prompt);
   const auto n = static_cast<std::int64_t>(ids.size());
-  Counting run(precision);
+  Counting run(runner);
   RunCost cost;
   // 1. Each picture and clip by itself.
   for (const auto* grids : {&prompt.images, &prompt.videos}) {
@@ -128,7 +129,7 @@ RunCost count_run(const model::VisionLanguageModel& model, const PromptShape& pr
   const std::vector<model::FeatureRows> features = features_of(info, stored, ids);
   cost.encode = run.tally.work;
   // 2. The prompt, piece by piece; logits of its last row.
-  model::Cache cache = model.new_cache(precision);
+  model::Cache cache = model.new_cache(runner.precision);
   const auto forward = [&](std::int64_t first, std::int64_t count, model::RowKind kind, bool last) {
     const ArenaScope scope(run.arena);
     const View rows = run.arena.matrix(count, info.hidden_size);

@@ -37,6 +37,14 @@ std::vector<std::int32_t> prompt_ids(const model::ModelInfo& info, const PromptS
 Walk walk_whole(const model::VisionLanguageModel& model, const PromptShape& prompt,
                 nn::Precision precision);
 
+/// What would run. Scratch memory depends on it (rows in groups, in tiles, by thread); counted work
+/// does not.
+struct Runner {
+  const kernels::Kernels& kernels;
+  int threads = 1;
+  nn::Precision precision = nn::Precision::bf16;
+};
+
 /// What the engine itself runs: each picture through the tower, the prompt in pieces of `piece`
 /// tokens, the head on the last row, then one step; no events.
 struct RunCost {
@@ -44,6 +52,6 @@ struct RunCost {
   std::int64_t scratch_bytes = 0, cache_bytes = 0;
 };
 RunCost count_run(const model::VisionLanguageModel& model, const PromptShape& prompt,
-                  nn::Precision precision, std::int64_t piece);
+                  const Runner& runner, std::int64_t piece);
 
 }  // namespace sightline::audit

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "audit/module_tree.hpp"
 #include "audit/plan.hpp"
@@ -189,6 +190,7 @@ io::Json plan_json(const Planned& planned, const PlanOptions& options) {
 
 Command plan_command() {
   auto options = std::make_shared<PlanOptions>();
+  if (const char* isa = std::getenv("SIGHTLINE_ISA")) options->isa = isa;
   Command command("plan", "tokens, memory, work and likely time before a question is asked");
   command.description(
       "Counts what a question takes by walking the model's own code without weights: visual tokens "
@@ -209,9 +211,12 @@ Command plan_command() {
               "Count with the tokenizer and template of this directory (default: MODEL's).")
       .option("--answer N", options->answer, "Tokens of the answer (default: 128).",
               {0, kMostTokens})
-      .option("--threads N", options->threads, "Threads to measure with (default: all).",
-              {1, kMostThreads})
-      .option("--isa SET", options->isa, "Kernel set to measure with, see 'sightline version'.");
+      .option("--threads N", options->threads,
+              "Threads to plan for and measure with (default: all).", {1, kMostThreads})
+      .option(
+          "--isa SET", options->isa,
+          "Kernel set to plan for and measure with, see 'sightline version' (default: the best of "
+          "this machine, or the environment variable SIGHTLINE_ISA).");
   add_revision(command, options->model);
   command.example("sightline plan qwen3.5-9b --image 1920x1080 --tokens 200", "one picture")
       .example("sightline plan demo --image 640x480 \"What is this?\" --json", "for programs")

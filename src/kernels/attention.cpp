@@ -165,8 +165,6 @@ void store_rounded(const float* source, std::int64_t count, std::byte* target) {
 
 void attention(Compute& compute, const AttentionShape& shape, ConstView q,
                std::int64_t first_position, const KvBlocks& kv, View out) {
-  if (compute.count(attention_work(shape, q, first_position, kv))) return;
-  if (q.rows == 0 || kv.length == 0) return;
   const ArenaScope scope(compute.arena);
   const std::int64_t padded = round_up(shape.head_dim, compute.kernels.lanes);
   const Operands operands{compute.kernels, shape, q, first_position, kv, out, padded};
@@ -180,6 +178,8 @@ void attention(Compute& compute, const AttentionShape& shape, ConstView q,
   const std::int64_t head_tasks = shape.heads / heads;
   const std::int64_t floats = round_up(Scratch::floats(padded), 16);
   float* memory = compute.arena.array<float>(workers * floats);
+  if (compute.count(attention_work(shape, q, first_position, kv))) return;
+  if (q.rows == 0 || kv.length == 0) return;
   compute.threads.for_blocks(row_tasks * head_tasks, [&](std::int64_t block, int worker) {
     Task task;
     task.head = block % head_tasks * heads;

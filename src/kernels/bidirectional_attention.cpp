@@ -113,7 +113,6 @@ Work work_of(std::int64_t heads, ConstView q) {
 
 void bidirectional_attention(Compute& compute, std::int64_t heads, float scale, ConstView q,
                              ConstView k, ConstView v, View out) {
-  if (compute.count(work_of(heads, q)) || q.rows == 0) return;
   const ArenaScope scope(compute.arena);
   const std::int64_t dim = q.cols / heads, blocks = divide_up(k.rows, kKvBlock);
   const std::int64_t panels = heads * blocks * kKvBlock * dim;
@@ -130,6 +129,7 @@ void bidirectional_attention(Compute& compute, std::int64_t heads, float scale, 
                           compute.arena.array<float>(panels)};
   const std::int64_t floats = Scratch::floats(dim);
   float* memory = compute.arena.array<float>(compute.threads.count() * floats);
+  if (compute.count(work_of(heads, q)) || q.rows == 0) return;
   compute.threads.for_blocks(heads * blocks, [&](std::int64_t task, int) {
     pack(operands, task / blocks, task % blocks);
   });

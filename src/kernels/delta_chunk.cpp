@@ -173,11 +173,11 @@ Work chunked_work(const DeltaShape& shape, std::int64_t first_position, std::int
 
 void delta_rule_chunked(Compute& compute, const DeltaShape& shape, const DeltaOperands& in,
                         std::int64_t first_position, float* state, View out) {
-  if (compute.count(chunked_work(shape, first_position, in.q.rows))) return;
   const ArenaScope scope(compute.arena);
   const std::int64_t padded = round_up(shape.key_dim, compute.kernels.lanes);
   const std::int64_t floats = Scratch::floats(padded, shape.value_dim);
   float* memory = compute.arena.array<float>(compute.threads.count() * floats);
+  if (compute.count(chunked_work(shape, first_position, in.q.rows))) return;
   compute.threads.for_blocks(shape.value_heads, [&](std::int64_t index, int worker) {
     const Scratch s(memory + worker * floats, padded, shape.value_dim);
     const Head head{compute.kernels,

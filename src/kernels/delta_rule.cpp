@@ -12,9 +12,8 @@
 namespace sightline::kernels {
 namespace {
 
-/// l2norm of every key head of every row, dense (T, Hk · Dk).
-View normalise(Compute& compute, const DeltaShape& shape, ConstView x, float scale) {
-  const View y = compute.arena.matrix(x.rows, x.cols);
+/// y: l2norm of every key head of every row, dense (T, Hk · Dk).
+void normalise(Compute& compute, const DeltaShape& shape, ConstView x, float scale, View y) {
   for_row_blocks(compute, x.rows, x.cols, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t r = begin; r < end; ++r) {
       for (std::int64_t c = 0; c < x.cols; c += shape.key_dim) {
@@ -22,7 +21,6 @@ View normalise(Compute& compute, const DeltaShape& shape, ConstView x, float sca
       }
     }
   });
-  return y;
 }
 
 /// Columns [column, column + columns) of one value head's state.
@@ -75,13 +73,17 @@ std::int64_t delta_bytes(const DeltaShape& shape, std::int64_t rows) {
 
 void delta_rule_recurrent(Compute& compute, const DeltaShape& shape, const DeltaOperands& in,
                           float* state, bool write_state, View out) {
-  if (compute.count(recurrent_work(shape, in.q.rows))) return;
   const ArenaScope scope(compute.arena);
-  DeltaOperands normed = in;
-  normed.q = normalise(compute, shape, in.q, 1.0F / std::sqrt(static_cast<float>(shape.key_dim)));
-  normed.k = normalise(compute, shape, in.k, 1.0F);
+  const View q = compute.arena.matrix(in.q.rows, in.q.cols);
+  const View k = compute.arena.matrix(in.k.rows, in.k.cols);
   const std::int64_t floats = shape.key_dim * kDeltaColumns;
   float* memory = compute.arena.array<float>(compute.threads.count() * floats);
+  if (compute.count(recurrent_work(shape, in.q.rows))) return;
+  normalise(compute, shape, in.q, 1.0F / std::sqrt(static_cast<float>(shape.key_dim)), q);
+  normalise(compute, shape, in.k, 1.0F, k);
+  DeltaOperands normed = in;
+  normed.q = q;
+  normed.k = k;
   const std::int64_t per_head = (shape.value_dim + kDeltaColumns - 1) / kDeltaColumns;
   compute.threads.for_blocks(shape.value_heads * per_head, [&](std::int64_t block, int worker) {
     Columns c;
@@ -140,12 +142,12 @@ void causal_conv_silu(Compute& compute, ConstView u, const float* weight, std::i
                       View state, bool write_state, View y) {
   constexpr std::int64_t kSilu = 4;
   const std::int64_t values = u.rows * u.cols;
-  if (compute.count({values * (2 * width + kSilu), 0, 2 * values * dtype_size(DType::f32)})) return;
   const ArenaScope scope(compute.arena);
   const Convolution conv{compute.kernels, u, weight, width, state, y};
   const int workers = compute.threads.count();
   float* taps = compute.arena.array<float>(workers * width * kConvColumns);
   const float** rows = compute.arena.array<const float*>(workers * width);
+  if (compute.count({values * (2 * width + kSilu), 0, 2 * values * dtype_size(DType::f32)})) return;
   const auto run = [&](std::int64_t block, int worker) {
     const std::int64_t first = block * kConvColumns;
     convolve(conv, first, std::min(kConvColumns, u.cols - first),

@@ -21,7 +21,7 @@ class Planned : public ::testing::Test {
     return plan_clip(model_->info(), subject_, size);
   }
   [[nodiscard]] Plan plan(std::vector<PlannedVisual> visuals, std::int64_t others) const {
-    const MachineRates rates{1e9, 1e8, 1e10, 1, "made up"};
+    const MachineRates rates{1e9, 1e8, 1e10, 1, "reference"};
     return make_plan(*model_, std::move(visuals), others, 512, rates);
   }
 
