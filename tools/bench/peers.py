@@ -99,13 +99,13 @@ class Llama:
 TRANSFORMERS = r"""
 import json, sys, time, torch
 from transformers import Qwen3_5ForConditionalGeneration
-folder, threads, width, height, prompt, answer = sys.argv[1], *map(int, sys.argv[2:])
+folder, dtype, (threads, width, height, prompt, answer) = sys.argv[1], getattr(torch, sys.argv[2]), map(int, sys.argv[3:])
 torch.set_num_threads(threads)
-model = Qwen3_5ForConditionalGeneration.from_pretrained(folder, dtype=torch.float32).eval()
+model = Qwen3_5ForConditionalGeneration.from_pretrained(folder, dtype=dtype).eval()
 vision = model.config.vision_config
 side = vision.patch_size
 grid = torch.tensor([[1, height // side, width // side]])
-pixels = torch.rand(int(grid.prod()), 3 * vision.temporal_patch_size * side * side)
+pixels = torch.rand(int(grid.prod()), 3 * vision.temporal_patch_size * side * side, dtype=dtype)
 ids = torch.randint(0, 1000, (1, prompt))
 def seconds(run):
     start = time.perf_counter(); run(); return time.perf_counter() - start
@@ -123,9 +123,15 @@ print(json.dumps({"picture": picture, "prompt": prompt / first, "answer": answer
 """
 
 
-def transformers(model, threads, size, prompt, answer):
-    out = call([sys.executable, "-c", TRANSFORMERS, model, threads, *size, prompt, answer])
+def transformers(model, dtype, threads, size, prompt, answer):
+    out = call([sys.executable, "-c", TRANSFORMERS, model, dtype, threads, *size, prompt, answer])
     return json.loads(out.strip().splitlines()[-1])
+
+
+def multiplies_bfloat16():
+    """True where torch's bfloat16 is more than a detour to float32, which takes minutes on other processors."""
+    flags = pathlib.Path("/proc/cpuinfo")
+    return flags.exists() and re.search(r"\b(avx512_bf16|amx_bf16)\b", flags.read_text()) is not None
 
 
 def sightline(binary, model, precision, threads, size, prompt, answer):
@@ -147,7 +153,7 @@ def table(medians):
 
 def ratio(medians, ours, theirs, key):
     """How many times as fast as the best of the others."""
-    values = [medians[name][key] for name in theirs if key in medians[name]]
+    values = [medians[name][key] for name in theirs if key in medians.get(name, {})]
     if not values:
         return None
     return min(values) / medians[ours][key] if key == "picture" else medians[ours][key] / max(values)
@@ -175,13 +181,15 @@ def main():
     runners = {
         "sightline bf16": lambda: sightline(arguments.binary, arguments.model, "bf16", threads, size, *work),
         "llama.cpp BF16": lambda: {**llama.picture(picture), **llama.text("BF16", *work)},
-        "transformers float32": lambda: transformers(arguments.model, threads, size, *work),
+        "transformers float32": lambda: transformers(arguments.model, "float32", threads, size, *work),
         "sightline int8": lambda: sightline(arguments.binary, arguments.model, "int8", threads, size, *work),
         "llama.cpp Q8_0": lambda: llama.text("Q8_0", *work),
         "sightline int4": lambda: sightline(arguments.binary, arguments.model, "int4", threads, size, *work),
         "llama.cpp Q4_0": lambda: llama.text("Q4_0", *work),
         "llama.cpp Q4_K_M": lambda: llama.text("Q4_K_M", *work),
     }
+    if multiplies_bfloat16():
+        runners["transformers bfloat16"] = lambda: transformers(arguments.model, "bfloat16", threads, size, *work)
     seen = {name: [] for name in runners}
     for number in range(arguments.rounds):
         for name, run in runners.items():
@@ -191,7 +199,7 @@ def main():
                 arguments.json.write_text(json.dumps(seen, indent=1))
     medians = {name: {key: statistics.median(one[key] for one in all_) for key in all_[0]} for name, all_ in seen.items()}
     print("\n" + table(medians) + "\n")
-    for ours, theirs in (("sightline bf16", ["llama.cpp BF16", "transformers float32"]), ("sightline int8", ["llama.cpp Q8_0"]),
+    for ours, theirs in (("sightline bf16", ["llama.cpp BF16", "transformers float32", "transformers bfloat16"]), ("sightline int8", ["llama.cpp Q8_0"]),
                          ("sightline int4", ["llama.cpp Q4_0", "llama.cpp Q4_K_M"])):
         found = {key: ratio(medians, ours, theirs, key) for key in ("picture", "prompt", "answer")}
         print(f"{ours} against the best of {', '.join(theirs)}: " +
