@@ -28,6 +28,8 @@ struct PairLine {
   }
 };
 
+using FourFloats = float __attribute__((vector_size(16)));
+
 /// Sixteen sums.
 struct PairSums {
   float v[16];
@@ -49,7 +51,8 @@ struct PairSums {
     }
   }
   /// The sum of each: upper half added to lower half until one is left.
-  static void fold(const PairSums (&sums)[4], float (&whole)[4]) {
+  static FourFloats fold(const PairSums (&sums)[4]) {
+    FourFloats whole;
     for (int s = 0; s < 4; ++s) {
       PairSums left = sums[s];
       for (std::int64_t half = 8; half > 0; half /= 2) {
@@ -57,6 +60,7 @@ struct PairSums {
       }
       whole[s] = left.v[0];
     }
+    return whole;
   }
 };
 

@@ -70,24 +70,31 @@ inline void round_run(const float* x, std::int64_t count, float factor, std::uin
   __builtin_memcpy(words, bytes, sizeof bytes);
 }
 
+/// One tile of rows [row, row + rows) from column k on; a row's inverse scale is that of its step,
+/// which is found, and its scale stored, where the step begins.
+inline void round_tile(const ByteRows& p, std::int64_t row, std::int64_t rows, std::int64_t k,
+                       float (&inverses)[kTileSide], std::uint32_t (&words)[kTileSide][kTileSide]) {
+  const std::int64_t steps = integer_steps(p.in);
+  for (std::int64_t r = 0; r < rows; ++r) {
+    const float* x = p.x + (row + r) * p.x_stride + k;
+    if (k % kDotStep == 0) {
+      const StepScale scale = step_scale(most_of(x, least(p.in - k, kDotStep)), PackedCode::u4);
+      p.scales[(row + r) * steps + k / kDotStep] = scale.scale;
+      inverses[r] = scale.inverse;
+    }
+    round_run(x, least(p.in - k, kByteRun), inverses[r], words[r]);
+  }
+}
+
 /// Groups of kTileSide rows: [group][tile][kByteRun / 4][rows of the group][4].
 void lay_byte_tiles(const ByteRows& p) {
   std::uint32_t words[kTileSide][kTileSide];
   float inverses[kTileSide];
-  const std::int64_t steps = integer_steps(p.in);
   for (std::int64_t row = 0; row < p.rows; row += kTileSide) {
     const std::int64_t rows = least(p.rows - row, kTileSide);
     std::byte* out = p.out + row * byte_stride(p.in);
     for (std::int64_t k = 0; k < p.in; k += kByteRun, out += rows * kByteRun) {
-      for (std::int64_t r = 0; r < rows; ++r) {
-        const float* x = p.x + (row + r) * p.x_stride + k;
-        if (k % kDotStep == 0) {
-          const StepScale scale = step_scale(most_of(x, least(p.in - k, kDotStep)), PackedCode::u4);
-          p.scales[(row + r) * steps + k / kDotStep] = scale.scale;
-          inverses[r] = scale.inverse;
-        }
-        round_run(x, least(p.in - k, kByteRun), inverses[r], words[r]);
-      }
+      round_tile(p, row, rows, k, inverses, words);
       lay_tile(words, rows, out);
     }
   }

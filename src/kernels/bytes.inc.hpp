@@ -153,17 +153,20 @@ inline void with_count(std::int64_t n, const F& f) {
   }
 }
 
+/// One step of all rows, which are few, and of up to kByteTile outputs.
+template <class Kind>
+inline void narrow_tile_of(const DotIntegers& p, const IntegerTile& t) {
+  with_count(p.rows, [&]<int R>() {
+    with_count(at_most(p.outs - t.out, kByteTile), [&]<int O>() { narrow_tile<R, O, Kind>(p, t); });
+  });
+}
+
 /// A few rows: four outputs at a time over their whole length, so that memory
 /// is read in long runs.
 template <class Kind>
 inline void bytes_of_few(const DotIntegers& p) {
   for (std::int64_t out = 0; out < p.outs; out += kByteTile) {
-    for (std::int64_t first = 0; first < p.w->in; first += kDotStep) {
-      const IntegerTile t{0, out, first, at_most(p.w->in - first, kDotStep)};
-      with_count(p.rows, [&]<int R>() {
-        with_count(at_most(p.outs - out, kByteTile),
-                   [&]<int O>() { narrow_tile<R, O, Kind>(p, t); });
-      });
-    }
+    for (std::int64_t first = 0; first < p.w->in; first += kDotStep)
+      narrow_tile_of<Kind>(p, {0, out, first, at_most(p.w->in - first, kDotStep)});
   }
 }

@@ -29,6 +29,8 @@ struct PairLine {
   }
 };
 
+using FourFloats = __m128;
+
 struct PairSums {
   __m512 v;
 
@@ -36,7 +38,7 @@ struct PairSums {
   void add_products(PairLine x, PairLine w) {
     __asm__("vdpbf16ps %2, %1, %0" : "+v"(v) : "v"(x.v), "v"(w.v));
   }
-  static void fold(const PairSums (&sums)[4], float (&whole)[4]) {
+  static FourFloats fold(const PairSums (&sums)[4]) {
     constexpr int kEven = 0x88, kOdd = 0xdd;  // quarters of both
     const __m512 a = halves(sums[0].v, sums[1].v), b = halves(sums[2].v, sums[3].v);
     __m512 left =
@@ -44,7 +46,7 @@ struct PairSums {
     left = _mm512_add_ps(left, _mm512_permute_ps(left, 0x4e));
     left = _mm512_add_ps(left, _mm512_permute_ps(left, 0xb1));
     const __m512i firsts = _mm512_castsi128_si512(_mm_setr_epi32(0, 4, 8, 12));
-    _mm_storeu_ps(whole, _mm512_castps512_ps128(_mm512_permutexvar_ps(firsts, left)));
+    return _mm512_castps512_ps128(_mm512_permutexvar_ps(firsts, left));
   }
 
  private:
