@@ -98,9 +98,10 @@ template <int R, int O, class Kind>
   const std::byte* x = p.x + t.row * p.x_stride + t.first;
   const PackedWeight& w = *p.w;
   const std::int64_t out = p.first_out + t.out;
-  // The next outputs, which follow in memory: asked for meanwhile.
-  const std::uintptr_t ahead = reinterpret_cast<std::uintptr_t>(w.row(out)) +
-                               static_cast<std::uintptr_t>(O * (w.row_bytes + t.first));
+  // Outputs behind these, which follow in memory: asked for meanwhile.
+  const std::uintptr_t ahead =
+      reinterpret_cast<std::uintptr_t>(w.row(out)) +
+      static_cast<std::uintptr_t>(blocks_ahead(O * w.row_bytes) + O * t.first);
   const Bytes middle = Bytes::bytes(kByteMiddle, kByteMiddle);
   Bytes sums[R][O], middles[O];
 #pragma GCC unroll 4

@@ -14,6 +14,16 @@ inline void fetch(std::uintptr_t address) {
   __builtin_prefetch(reinterpret_cast<const void*>(address), 0, 2);
 }
 
+/// What is asked for is at least so far ahead: some hundred cycles of a loop over codes.
+constexpr std::int64_t kAheadBytes = 8192;
+
+/// How far behind a block of outputs, which lie one after the other in so many bytes, the block
+/// begins that is asked for while this one is multiplied: some blocks further, if they are short.
+constexpr std::int64_t blocks_ahead(std::int64_t block_bytes) {
+  if (block_bytes <= 0) return 0;
+  return (kAheadBytes + block_bytes - 1) / block_bytes * block_bytes;
+}
+
 /// f(0) … f(n − 1), four in a row between two tests of the end: what surrounds the few instructions
 /// of an inner loop costs a third of its time otherwise.
 template <class F>

@@ -128,7 +128,7 @@ struct CodeRows {
   std::int64_t ratios[O] = {};      ///< index of each output's first ratio of the step
   const std::int16_t* x = nullptr;  ///< the first row at the same column
   std::int64_t x_stride = 0;
-  std::uintptr_t ahead = 0;  ///< the next outputs, which follow in memory: asked for meanwhile
+  std::uintptr_t ahead = 0;  ///< outputs behind these: asked for meanwhile
 };
 
 /// Adds the products of `chunks` chunks from `begin` on that share the `group`-th ratio.
@@ -162,7 +162,7 @@ inline void codes_tile(const DotIntegers& p, const IntegerTile& t) {
                    activations(p, t.row, t.first),
                    p.x_stride / activation_bytes(Kind::kCode)};
   rows.ahead = reinterpret_cast<std::uintptr_t>(w.row(p.first_out + t.out)) +
-               static_cast<std::uintptr_t>(O * (w.row_bytes + t.first));
+               static_cast<std::uintptr_t>(blocks_ahead(O * w.row_bytes) + O * t.first);
   for (int o = 0; o < O; ++o) rows.ratios[o] = w.group_of(p.first_out + t.out + o, t.first);
   Ints sums[R][O];
 #pragma GCC unroll 4  // or the sums pass through memory

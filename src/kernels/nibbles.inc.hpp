@@ -69,9 +69,10 @@ inline void nibbles_tile(const DotIntegers& p, const IntegerTile& t) {
   const std::byte* x = p.x + t.row * p.x_stride + t.first;
   const int shift = group_shift(w);
   const std::int64_t last = (t.depth - 1) / kIntegerChunk;
-  // The next outputs, which follow in memory: asked for meanwhile.
-  const std::uintptr_t ahead = reinterpret_cast<std::uintptr_t>(w.row(p.first_out + t.out)) +
-                               static_cast<std::uintptr_t>(O * (w.row_bytes + t.first / 2));
+  // Outputs behind these, which follow in memory: asked for meanwhile.
+  const std::uintptr_t ahead =
+      reinterpret_cast<std::uintptr_t>(w.row(p.first_out + t.out)) +
+      static_cast<std::uintptr_t>(blocks_ahead(O * w.row_bytes) + O * t.first / 2);
   std::int64_t groups[O];
 #pragma GCC unroll 4
   for (int o = 0; o < O; ++o) groups[o] = w.group_of(p.first_out + t.out + o, t.first);
