@@ -7,6 +7,7 @@
 #include <chrono>
 #include <variant>
 
+#include "audit/random_values.hpp"
 #include "base/arena.hpp"
 #include "generate/step.hpp"
 #include "sightline/error.hpp"
@@ -21,6 +22,16 @@ constexpr std::int64_t kPiece = 512;  // EngineOptions::prefill_chunk by default
 /// The amount of work that makes weights and scratch resident before the clock starts.
 constexpr std::int64_t kWarmPatches = 32;  // on a side
 constexpr std::int64_t kWarmTokens = 64;
+
+/// Numbers in [-1, 1), the same in every run.
+void make_up(float* values, std::int64_t count) {
+  random_values({Distribution::Kind::uniform, 0, 1}, random_key(0, "bench"), 0, count, DType::f32,
+                reinterpret_cast<std::byte*>(values));
+}
+
+std::int64_t merged_tokens(const model::ModelInfo& info, const nn::Grid& grid) {
+  return grid.patches() / (info.spatial_merge_size * info.spatial_merge_size);
+}
 
 class Stages {
  public:
@@ -116,21 +127,18 @@ void Stages::encode(const nn::Grid& grid, const std::vector<float>& pixels) {
   const model::ModelInfo& info = model_.info();
   const ArenaScope scope(pass_.arena);
   const model::VisualInput visual{{pixels.data(), grid.patches(), info.patch_values}, grid};
-  const std::int64_t merged = grid.patches() / (info.spatial_merge_size * info.spatial_merge_size);
-  model_.encode(pass_, {&visual, 1}, pass_.arena.matrix(merged, info.feature_width()));
+  model_.encode(pass_, {&visual, 1},
+                pass_.arena.matrix(merged_tokens(info, grid), info.feature_width()));
 }
 
 void Stages::picture(const nn::Grid& grid) {
   const model::ModelInfo& info = model_.info();
   std::vector<float> pixels(static_cast<std::size_t>(grid.patches() * info.patch_values));
-  for (std::size_t i = 0; i < pixels.size(); ++i) {
-    constexpr std::size_t kLevels = 255;
-    pixels[i] = static_cast<float>(i * 37 % kLevels) / static_cast<float>(kLevels) * 2 - 1;
-  }
+  make_up(pixels.data(), static_cast<std::int64_t>(pixels.size()));
   BenchLine line;
   line.stage = "picture";
   line.size = fmt::format("{}x{}", grid.w * info.patch_size, grid.h * info.patch_size);
-  line.tokens = grid.patches() / (info.spatial_merge_size * info.spatial_merge_size);
+  line.tokens = merged_tokens(info, grid);
   listener_.begins("the vision tower");
   const std::int64_t side = kWarmPatches / info.spatial_merge_size * info.spatial_merge_size;
   encode({1, std::min(grid.h, side), std::min(grid.w, side)}, pixels);
@@ -165,17 +173,6 @@ void Stages::answer(std::int64_t context) {
   listener_.begins("the language model");
   run(1);
   time(line, fmt::format("answer {}", line.size), [&] { run(sizes_.answer); });
-}
-
-/// Numbers in [-1, 1), the same in every run.
-void make_up(float* values, std::int64_t count) {
-  constexpr std::uint32_t kFactor = 1664525, kStep = 1013904223;  // Numerical Recipes, 7.1
-  constexpr float kUnit = 1.0F / static_cast<float>(std::uint32_t{1} << 31U);
-  std::uint32_t state = 1;
-  for (std::int64_t i = 0; i < count; ++i) {
-    state = state * kFactor + kStep;
-    values[i] = static_cast<float>(state) * kUnit - 1;
-  }
 }
 
 }  // namespace

@@ -95,8 +95,13 @@ void add_picture_options(Command& command, EngineOptions& options) {
   add_video_options(command, options);
 }
 
+std::string default_isa() {
+  const char* isa = std::getenv("SIGHTLINE_ISA");
+  return isa != nullptr ? isa : "";
+}
+
 void add_machine_options(Command& command, EngineOptions& options) {
-  if (const char* isa = std::getenv("SIGHTLINE_ISA")) options.isa = isa;
+  options.isa = default_isa();
   command.group("Engine")
       .option("--threads N", options.threads,
               "Threads to compute with (default: what this process may really use: affinity mask "

@@ -29,7 +29,9 @@ void add_revision(Command& command, ModelOptions& options);
 /// --min-pixels, --max-pixels, --max-image-pixels, --alpha, and those of videos: --fps,
 /// --num-frames, --max-frames, --video-fps, --video-pixels, --video-wrapper.
 void add_picture_options(Command& command, EngineOptions& options);
-/// --threads, --isa (default: SIGHTLINE_ISA), --no-mmap.
+/// What --isa is by default: the environment variable SIGHTLINE_ISA, or "", the best set.
+std::string default_isa();
+/// --threads, --isa, --no-mmap.
 void add_machine_options(Command& command, EngineOptions& options);
 /// --precision and --vision-precision.
 void add_precision_options(Command& command, EngineOptions& options);

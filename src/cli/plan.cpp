@@ -2,12 +2,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdlib>
 
 #include "audit/module_tree.hpp"
 #include "audit/plan.hpp"
 #include "audit/plan_prompt.hpp"
 #include "cli/commands.hpp"
+#include "cli/model_options.hpp"
 #include "cli/output.hpp"
 #include "cli/subject_options.hpp"
 #include "cli/table.hpp"
@@ -190,7 +190,7 @@ io::Json plan_json(const Planned& planned, const PlanOptions& options) {
 
 Command plan_command() {
   auto options = std::make_shared<PlanOptions>();
-  if (const char* isa = std::getenv("SIGHTLINE_ISA")) options->isa = isa;
+  options->isa = default_isa();
   Command command("plan", "tokens, memory, work and likely time before a question is asked");
   command.description(
       "Counts what a question takes by walking the model's own code without weights: visual tokens "

@@ -192,6 +192,11 @@ template <int R, bool Ratios>
     return;
   }
   Bytes totals[R][kColumnVectors];
+#pragma GCC unroll 8
+  for (int r = 0; r < R; ++r) {
+#pragma GCC unroll 2
+    for (int v = 0; v < kColumnVectors; ++v) totals[r][v] = Bytes::zero();
+  }
   for (std::int64_t begin = 0; begin < panel.words; begin += panel.group_words) {
     const std::int64_t end = at_most(panel.words, begin + panel.group_words);
     add_words<R>(x, p.x_stride, panel.values, begin, end, sums);
@@ -202,7 +207,7 @@ template <int R, bool Ratios>
       for (int v = 0; v < kColumnVectors; ++v) {
         const Bytes part = Bytes::times_words(
             sums[r][v], Bytes::load(reinterpret_cast<const std::byte*>(ratios + v * kColumnLanes)));
-        totals[r][v] = begin == 0 ? part : Bytes::plus_words(totals[r][v], part);
+        totals[r][v] = Bytes::plus_words(totals[r][v], part);
       }
     }
   }
@@ -254,9 +259,7 @@ void multiply_bytes(const DotIntegers& p) {
   } else {
     columns_of_many<true>(p, nibble_columns<false>);
   }
-  for (std::int64_t r = 0; p.bias != nullptr && r < p.rows; ++r) {
-    for (std::int64_t o = 0; o < p.outs; ++o) p.y[r * p.y_stride + o] += p.bias[o];
-  }
+  add_bias(p);
 }
 
 constexpr ByteProducts kVectorBytes{kByteRows, kByteOuts, lay_byte_rows, multiply_bytes, true};

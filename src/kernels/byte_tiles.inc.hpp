@@ -78,11 +78,11 @@ inline void round_tile(const ByteRows& p, std::int64_t row, std::int64_t rows, s
   for (std::int64_t r = 0; r < rows; ++r) {
     const float* x = p.x + (row + r) * p.x_stride + k;
     if (k % kDotStep == 0) {
-      const StepScale scale = step_scale(most_of(x, least(p.in - k, kDotStep)), PackedCode::u4);
+      const StepScale scale = step_scale(most_of(x, at_most(p.in - k, kDotStep)), PackedCode::u4);
       p.scales[(row + r) * steps + k / kDotStep] = scale.scale;
       inverses[r] = scale.inverse;
     }
-    round_run(x, least(p.in - k, kByteRun), inverses[r], words[r]);
+    round_run(x, at_most(p.in - k, kByteRun), inverses[r], words[r]);
   }
 }
 
@@ -91,7 +91,7 @@ void lay_byte_tiles(const ByteRows& p) {
   std::uint32_t words[kTileSide][kTileSide];
   float inverses[kTileSide];
   for (std::int64_t row = 0; row < p.rows; row += kTileSide) {
-    const std::int64_t rows = least(p.rows - row, kTileSide);
+    const std::int64_t rows = at_most(p.rows - row, kTileSide);
     std::byte* out = p.out + row * byte_stride(p.in);
     for (std::int64_t k = 0; k < p.in; k += kByteRun, out += rows * kByteRun) {
       round_tile(p, row, rows, k, inverses, words);
@@ -187,9 +187,9 @@ inline void unpack_step(const CodeStep& s, std::byte* to) {
 template <bool Nibbles>
 inline void unpack_block(const DotIntegers& p, std::int64_t out, std::int64_t first,
                          std::byte* tiles) {
-  const std::int64_t outs = least(p.outs - out, kBlock);
+  const std::int64_t outs = at_most(p.outs - out, kBlock);
   for (std::int64_t o = 0; o < outs; ++o) {
-    unpack_step<Nibbles>({p.w, p.first_out + out + o, first, least(p.w->in - first, kDotStep)},
+    unpack_step<Nibbles>({p.w, p.first_out + out + o, first, at_most(p.w->in - first, kDotStep)},
                          tiles + o / kTileSide * 2 * kTilePlane + o % kTileSide * kLineBytes);
   }
 }
@@ -204,7 +204,7 @@ struct ByteBlock {
 inline void plane_products(Registers& registers, const DotIntegers& p, const ByteBlock& b,
                            const std::byte* plane, std::int32_t* sums) {
   BlockRuns runs;
-  runs.tiles = (least(p.w->in - b.first, kDotStep) + kByteRun - 1) / kByteRun;
+  runs.tiles = (at_most(p.w->in - b.first, kDotStep) + kByteRun - 1) / kByteRun;
   for (std::int64_t i = 0; i < 2; ++i) {
     runs.weights[i] = {plane + i * 2 * kTilePlane, kLineBytes, kTileBytes};
     const std::byte* group = p.x + (b.row + i * kTileSide) * p.x_stride;

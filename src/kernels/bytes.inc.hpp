@@ -1,8 +1,7 @@
-// Included by a vector set that multiplies bytes in one instruction, inside its
-// region: products of bytes (bytes.hpp) for few rows. Activations are stored
-// plus kByteMiddle, without a sign; what the middle adds is known when weights
-// are unpacked, and taken off at the end of a step. All sums are exact modulo
-// 2^32, and so is a step's, which fits. Many rows: byte_columns.inc.hpp.
+// Included by a vector set that multiplies bytes in one instruction, inside its region: products of
+// bytes (bytes.hpp) for few rows. Activations are stored plus kByteMiddle, without a sign; what the
+// middle adds is known when weights are unpacked, and taken off at the end of a step. All sums are
+// exact modulo 2^32, and so is a step's, which fits. Many rows: byte_columns.inc.hpp.
 
 static_assert(Bytes::kLanes == kByteRun);
 constexpr std::int64_t kByteRows = 288;  // of a call: of a step 144 KiB, in the second-level cache
@@ -59,8 +58,7 @@ struct NarrowRow {
   }
 };
 
-/// One step of an output, zeros behind its end; asks for as many bytes from
-/// `ahead` on.
+/// One step of an output, zeros behind its end; asks for as many bytes from `ahead` on.
 template <class Kind>
 inline void unpack_narrow(const PackedWeight& w, std::int64_t out, const IntegerTile& t,
                           std::uintptr_t ahead, std::byte* to) {
@@ -91,8 +89,8 @@ inline void finish_narrow(const DotIntegers& p, const IntegerTile& t, const Byte
   }
 }
 
-/// One step of R rows against O outputs, straight from the codes. A function of
-/// its own: the compiler keeps its sums in registers then.
+/// One step of R rows against O outputs, straight from the codes. A function of its own: the
+/// compiler keeps its sums in registers then.
 template <int R, int O, class Kind>
 [[gnu::noinline]] void narrow_tile(const DotIntegers& p, const IntegerTile& t) {
   const std::byte* x = p.x + t.row * p.x_stride + t.first;
@@ -101,7 +99,7 @@ template <int R, int O, class Kind>
   // Outputs behind these, which follow in memory: asked for meanwhile.
   const std::uintptr_t ahead =
       reinterpret_cast<std::uintptr_t>(w.row(out)) +
-      static_cast<std::uintptr_t>(blocks_ahead(O * w.row_bytes) + O * t.first);
+      static_cast<std::uintptr_t>(bytes_ahead(O * w.row_bytes) + O * t.first);
   const Bytes middle = Bytes::bytes(kByteMiddle, kByteMiddle);
   Bytes sums[R][O], middles[O];
 #pragma GCC unroll 4
@@ -139,21 +137,6 @@ template <int R, int O, class Kind>
   finish_narrow<R, O>(p, t, sums);
 }
 
-/// f.operator()<N>() for n, 1 to 4.
-template <class F>
-inline void with_count(std::int64_t n, const F& f) {
-  switch (n) {
-    case 4:
-      return f.template operator()<4>();
-    case 3:
-      return f.template operator()<3>();
-    case 2:
-      return f.template operator()<2>();
-    default:
-      return f.template operator()<1>();
-  }
-}
-
 /// One step of all rows, which are few, and of up to kByteTile outputs.
 template <class Kind>
 inline void narrow_tile_of(const DotIntegers& p, const IntegerTile& t) {
@@ -162,8 +145,7 @@ inline void narrow_tile_of(const DotIntegers& p, const IntegerTile& t) {
   });
 }
 
-/// A few rows: four outputs at a time over their whole length, so that memory
-/// is read in long runs.
+/// A few rows: four outputs at a time over their whole length, so that memory is read in long runs.
 template <class Kind>
 inline void bytes_of_few(const DotIntegers& p) {
   for (std::int64_t out = 0; out < p.outs; out += kByteTile) {

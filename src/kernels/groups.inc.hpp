@@ -2,26 +2,15 @@
 // rows read their operands. Rows lie in groups and weights in panels (GroupRows, GroupPanel), so
 // that every register tile reads two runs of memory, which the processor itself reads ahead.
 
-constexpr std::int64_t at_most(std::int64_t n, std::int64_t limit) { return n < limit ? n : limit; }
-
 constexpr std::int64_t kTileOuts = 4;  // outputs of a register tile
 constexpr std::int64_t kPanelOuts =
     8;  // outputs of a panel: of a step 16 KiB in float32, half a first-level cache
 
-/// Asks for a cache line. The address may lie behind the last weight (so it is no pointer); this
-/// never faults.
-inline void fetch(std::uintptr_t address) {
-  __builtin_prefetch(reinterpret_cast<const void*>(address), 0, 2);
-}
-
-/// What is asked for is at least so far ahead: some hundred cycles of a loop over codes.
-constexpr std::int64_t kAheadBytes = 8192;
-
-/// How far behind a block of outputs, which lie one after the other in so many bytes, the block
-/// begins that is asked for while this one is multiplied: some blocks further, if they are short.
-constexpr std::int64_t blocks_ahead(std::int64_t block_bytes) {
-  if (block_bytes <= 0) return 0;
-  return (kAheadBytes + block_bytes - 1) / block_bytes * block_bytes;
+/// How far behind a block of outputs, which lie one after the other in so many bytes, lies what is
+/// asked for while the block is multiplied: the next one, or more than that if they are short.
+constexpr std::int64_t bytes_ahead(std::int64_t block_bytes) {
+  constexpr std::int64_t kLeast = 8192;  // some hundred cycles of a loop over codes
+  return block_bytes < kLeast ? kLeast : block_bytes;
 }
 
 /// f(0) … f(n − 1), four in a row between two tests of the end: what surrounds the few instructions

@@ -162,7 +162,7 @@ inline void codes_tile(const DotIntegers& p, const IntegerTile& t) {
                    activations(p, t.row, t.first),
                    p.x_stride / activation_bytes(Kind::kCode)};
   rows.ahead = reinterpret_cast<std::uintptr_t>(w.row(p.first_out + t.out)) +
-               static_cast<std::uintptr_t>(blocks_ahead(O * w.row_bytes) + O * t.first);
+               static_cast<std::uintptr_t>(bytes_ahead(O * w.row_bytes) + O * t.first);
   for (int o = 0; o < O; ++o) rows.ratios[o] = w.group_of(p.first_out + t.out + o, t.first);
   Ints sums[R][O];
 #pragma GCC unroll 4  // or the sums pass through memory

@@ -72,7 +72,7 @@ inline void nibbles_tile(const DotIntegers& p, const IntegerTile& t) {
   // Outputs behind these, which follow in memory: asked for meanwhile.
   const std::uintptr_t ahead =
       reinterpret_cast<std::uintptr_t>(w.row(p.first_out + t.out)) +
-      static_cast<std::uintptr_t>(blocks_ahead(O * w.row_bytes) + O * t.first / 2);
+      static_cast<std::uintptr_t>(bytes_ahead(O * w.row_bytes) + O * t.first / 2);
   std::int64_t groups[O];
 #pragma GCC unroll 4
   for (int o = 0; o < O; ++o) groups[o] = w.group_of(p.first_out + t.out + o, t.first);
@@ -259,9 +259,7 @@ void dot_integers(const DotIntegers& p) {
       codes_of_rows<decltype(kind)>(p);
     });
   }
-  for (std::int64_t r = 0; p.bias != nullptr && r < p.rows; ++r) {
-    for (std::int64_t o = 0; o < p.outs; ++o) p.y[r * p.y_stride + o] += p.bias[o];
-  }
+  add_bias(p);
 }
 
 /// One step of a row to bytes.

@@ -220,7 +220,5 @@ void dot_packed(const DotPacked& p) {
       packed_code<PackedCode::f8_e4m3>(p);
       break;
   }
-  for (std::int64_t r = 0; p.bias != nullptr && r < p.rows; ++r) {
-    for (std::int64_t o = 0; o < p.outs; ++o) p.y[r * p.y_stride + o] += p.bias[o];
-  }
+  add_bias(p);
 }

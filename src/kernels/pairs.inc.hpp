@@ -4,14 +4,14 @@
 // the sums of kPlainPairs; how rows and outputs are grouped alters no bit.
 
 constexpr std::int64_t kPairRows = 4, kPairOuts = 4;  // of a register tile: sixteen sums
-constexpr std::int64_t kLineValues = 32, kLineBytes = 64;
+constexpr std::int64_t kLineValues = 32, kValueBytes = sizeof(bf16),
+                       kLineBytes = kLineValues * kValueBytes;
 /// Columns of a step, after which sums leave the registers. A panel of weights of a step is 16 KiB,
 /// the rows of a register tile 8: both lie in the first-level cache.
 constexpr std::int64_t kPairStep = 1024, kPairPanel = 8;
 static_assert(kTileSide % kPairRows == 0 && kTileDepth == kLineValues);
 static_assert(kPairPanel % kPairOuts == 0 && kTileOutputs % kPairPanel == 0);
 
-constexpr std::int64_t least(std::int64_t a, std::int64_t b) { return a < b ? a : b; }
 constexpr std::int64_t lines_of(std::int64_t columns) {
   return (columns + kLineValues - 1) / kLineValues;
 }
@@ -28,7 +28,7 @@ inline PairLine round_line(const float* x, std::int64_t count) {
 void lay_rows(const TileRows& p) {
   bf16* out = p.out;
   for (std::int64_t first = 0; first < p.rows; first += kPairRows) {
-    const std::int64_t end = least(first + kPairRows, p.rows);
+    const std::int64_t end = at_most(first + kPairRows, p.rows);
     for (std::int64_t k = 0; k < p.in; k += kLineValues) {
       for (std::int64_t r = first; r < end; ++r, out += kLineValues)
         round_line(p.x + r * p.x_stride + k, p.in - k).store(out);
@@ -75,11 +75,15 @@ inline void store_sums(const PairSums (&sums)[R][kPairOuts], float* y, std::int6
                        std::int64_t outs, bool accumulate) {
 #pragma GCC unroll 4
   for (int r = 0; r < R; ++r) {
-    FourFloats whole = PairSums::fold(sums[r]), before = {};
+    FourFloats whole = PairSums::fold(sums[r]);
     float* to = y + r * stride;
-    if (accumulate) __builtin_memcpy(&before, to, static_cast<std::size_t>(outs) * sizeof *to);
-    if (accumulate) whole += before;
-    __builtin_memcpy(to, &whole, static_cast<std::size_t>(outs) * sizeof *to);
+    const std::size_t bytes = static_cast<std::size_t>(outs) * sizeof *to;
+    if (accumulate) {
+      FourFloats before = {};
+      __builtin_memcpy(&before, to, bytes);
+      whole += before;
+    }
+    __builtin_memcpy(to, &whole, bytes);
   }
 }
 
@@ -89,21 +93,6 @@ inline void finish(const PairSums (&sums)[R][kPairOuts], float* y, std::int64_t 
                    std::int64_t outs, bool accumulate) {
   if (outs == kPairOuts) return store_sums<R>(sums, y, stride, kPairOuts, accumulate);
   store_sums<R>(sums, y, stride, outs, accumulate);
-}
-
-/// Calls run.operator()<R>() with R = `rows`, 1 to kPairRows.
-template <class F>
-inline void with_rows(std::int64_t rows, const F& run) {
-  switch (rows) {
-    case 1:
-      return run.template operator()<1>();
-    case 2:
-      return run.template operator()<2>();
-    case 3:
-      return run.template operator()<3>();
-    default:
-      return run.template operator()<4>();
-  }
 }
 
 /// One step of a product.
@@ -122,20 +111,16 @@ inline const bf16* laid_rows(const TileProduct& p, std::int64_t row, std::int64_
 inline void fill_panel(const TileProduct& p, const PairStep& step, std::int64_t out,
                        std::int64_t outs, std::byte* panel) {
   const std::int64_t lines = lines_of(step.depth), whole = step.depth / kLineValues,
-                     bytes = step.depth * std::int64_t{sizeof(bf16)};
-  for (std::int64_t o = 0; o < (outs + kPairOuts - 1) / kPairOuts * kPairOuts; ++o) {
+                     rest = step.depth % kLineValues;
+  const std::int64_t blocks = (outs + kPairOuts - 1) / kPairOuts;
+  if (outs < blocks * kPairOuts || rest > 0)
+    __builtin_memset(panel, 0, static_cast<std::size_t>(blocks * kPairOuts * lines * kLineBytes));
+  for (std::int64_t o = 0; o < outs; ++o) {
     std::byte* to = panel + (o / kPairOuts * lines * kPairOuts + o % kPairOuts) * kLineBytes;
-    const std::byte* from = p.w + ((out + least(o, outs - 1)) * p.in + step.first) * 2;
-    for (std::int64_t k = 0; k < lines; ++k, to += kPairOuts * kLineBytes) {
-      if (o < outs && k < whole) {
-        PairLine::load(from + k * kLineBytes).store(to);
-        continue;
-      }
-      __builtin_memset(to, 0, kLineBytes);
-      if (o < outs)
-        __builtin_memcpy(to, from + k * kLineBytes,
-                         static_cast<std::size_t>(bytes - k * kLineBytes));
-    }
+    const std::byte* from = p.w + ((out + o) * p.in + step.first) * kValueBytes;
+    for (std::int64_t k = 0; k < whole; ++k, from += kLineBytes, to += kPairOuts * kLineBytes)
+      PairLine::load(from).store(to);
+    __builtin_memcpy(to, from, static_cast<std::size_t>(rest * kValueBytes));
   }
 }
 
@@ -151,7 +136,7 @@ struct LinesAhead {
   template <bool First>
   void ask(std::int64_t from, std::int64_t to) const {
     constexpr int kLocality = First ? 3 : 2;
-    for (std::int64_t i = from; i < least(to, rows * lines); ++i) {
+    for (std::int64_t i = from; i < at_most(to, rows * lines); ++i) {
       const std::int64_t at = i / lines * between_rows + i % lines * kLineBytes;
       __builtin_prefetch(reinterpret_cast<const void*>(first + static_cast<std::uintptr_t>(at)), 0,
                          kLocality);
@@ -183,12 +168,12 @@ inline void multiply_panel(const TileProduct& p, const PairStep& step, std::int6
   const std::int64_t lines = lines_of(step.depth), groups = (p.rows + kPairRows - 1) / kPairRows,
                      share = (ahead.rows * ahead.lines + groups - 1) / groups;
   for (std::int64_t group = 0; group < groups; ++group) {
-    const std::int64_t row = group * kPairRows, rows = least(kPairRows, p.rows - row);
+    const std::int64_t row = group * kPairRows, rows = at_most(kPairRows, p.rows - row);
     ahead.ask<true>(group * share, (group + 1) * share);
-    with_rows(rows, [&]<int R>() {
+    with_count(rows, [&]<int R>() {
       for (std::int64_t o = 0; o < outs; o += kPairOuts) {
         panel_tile<R>(laid_rows(p, row, R, step), panel + o * lines * kLineBytes, lines,
-                      {p.y + row * p.y_stride + out + o, p.y_stride, least(kPairOuts, outs - o),
+                      {p.y + row * p.y_stride + out + o, p.y_stride, at_most(kPairOuts, outs - o),
                        step.first > 0});
       }
     });
@@ -197,18 +182,18 @@ inline void multiply_panel(const TileProduct& p, const PairStep& step, std::int6
 
 /// Many rows: step by step, panel by panel. The rows of a step stay in the second-level cache.
 inline void multiply_panels(const TileProduct& p, std::int64_t begin, std::int64_t end) {
-  alignas(64) std::byte panel[kPairPanel * kPairStep * sizeof(bf16)];
+  alignas(64) std::byte panel[kPairPanel * kPairStep * kValueBytes];
   for (PairStep step; step.first < p.in; step.first += kPairStep) {
-    step.depth = least(kPairStep, p.in - step.first);
+    step.depth = at_most(kPairStep, p.in - step.first);
     for (std::int64_t out = begin; out < end; out += kPairPanel) {
-      const std::int64_t outs = least(kPairPanel, end - out);
+      const std::int64_t outs = at_most(kPairPanel, end - out);
       fill_panel(p, step, out, outs, panel);
       const bool last = out + outs == end;
       const std::int64_t next =
-          ((last ? begin : out + outs) * p.in + step.first + (last ? step.depth : 0)) * 2;
+          ((last ? begin : out + outs) * p.in + step.first + (last ? step.depth : 0)) * kValueBytes;
       multiply_panel(p, step, out, outs, panel,
                      {reinterpret_cast<std::uintptr_t>(p.w) + static_cast<std::uintptr_t>(next),
-                      kPairPanel, lines_of(step.depth), p.in * 2});
+                      kPairPanel, lines_of(step.depth), p.in * kValueBytes});
     }
   }
 }
@@ -217,11 +202,11 @@ inline void multiply_panels(const TileProduct& p, std::int64_t begin, std::int64
 /// next outputs meanwhile.
 template <int R>
 inline void multiply_stored(const TileProduct& p, std::int64_t out) {
-  const std::int64_t row_bytes = p.in * std::int64_t{sizeof(bf16)};
+  const std::int64_t row_bytes = p.in * kValueBytes;
   constexpr std::int64_t kAhead = 4;  // lines asked for together
   for (PairStep step; step.first < p.in; step.first += kPairStep) {
-    step.depth = least(kPairStep, p.in - step.first);
-    const std::byte* w = p.w + out * row_bytes + step.first * 2;
+    step.depth = at_most(kPairStep, p.in - step.first);
+    const std::byte* w = p.w + out * row_bytes + step.first * kValueBytes;
     const bf16* x = laid_rows(p, 0, R, step);
     PairSums sums[R][kPairOuts];
     clear<R>(sums);
@@ -232,13 +217,13 @@ inline void multiply_stored(const TileProduct& p, std::int64_t out) {
                             kPairOuts, kAhead, row_bytes};
       next.ask<false>(0, kPairOuts * kAhead);
       add_lines<R>(x + k * R * kLineValues, {w + k * kLineBytes, row_bytes, kLineBytes},
-                   least(kAhead, whole - k), sums);
+                   at_most(kAhead, whole - k), sums);
     }
     if (const std::int64_t rest = step.depth % kLineValues; rest > 0) {
       std::byte last[kPairOuts][kLineBytes] = {};
       for (int o = 0; o < kPairOuts; ++o)
         __builtin_memcpy(last[o], w + o * row_bytes + whole * kLineBytes,
-                         static_cast<std::size_t>(rest) * sizeof(bf16));
+                         static_cast<std::size_t>(rest * kValueBytes));
       add_lines<R>(x + whole * R * kLineValues, {last[0], kLineBytes, 0}, 1, sums);
     }
     finish<R>(sums, p.y + out, p.y_stride, kPairOuts, step.first > 0);
@@ -248,15 +233,12 @@ inline void multiply_stored(const TileProduct& p, std::int64_t out) {
 void multiply_pairs(const TileProduct& p) {
   std::int64_t out = 0;
   if (p.rows <= kPairRows) {
-    with_rows(p.rows, [&]<int R>() {
+    with_count(p.rows, [&]<int R>() {
       for (; out + kPairOuts <= p.outs; out += kPairOuts) multiply_stored<R>(p, out);
     });
   }
   multiply_panels(p, out, p.outs);
-  if (p.bias == nullptr) return;
-  for (std::int64_t r = 0; r < p.rows; ++r) {
-    for (std::int64_t o = 0; o < p.outs; ++o) p.y[r * p.y_stride + o] += p.bias[o];
-  }
+  add_bias(p);
 }
 
 /// Independent products of pairs in registers.

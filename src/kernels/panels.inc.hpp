@@ -252,10 +252,7 @@ inline void stored_type(const DotStored& p) {
   } else {
     stored_grouped<D>(p);
   }
-  if (p.bias == nullptr) return;
-  for (std::int64_t r = 0; r < p.rows; ++r) {
-    for (std::int64_t o = 0; o < p.outs; ++o) p.y[r * p.y_stride + o] += p.bias[o];
-  }
+  add_bias(p);
 }
 
 void dot_stored(const DotStored& p) {

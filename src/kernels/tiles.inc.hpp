@@ -11,14 +11,6 @@ constexpr std::int64_t kStepTiles = 16;
 constexpr std::int64_t kAheadTiles = 8;
 constexpr std::int64_t kLineBytes = 64;  // of a cache, and of a row of a tile
 
-constexpr std::int64_t least(std::int64_t a, std::int64_t b) { return a < b ? a : b; }
-
-/// Asks for a cache line. The address may lie behind the last weight (so it is no pointer); this
-/// never faults.
-inline void ask_for(std::uintptr_t address) {
-  __builtin_prefetch(reinterpret_cast<const void*>(address), 0, 2);
-}
-
 // Moving four by four values across: vector types of GCC and Clang, for any machine.
 using FourFloats = float __attribute__((vector_size(16)));
 using FourWords = std::uint32_t __attribute__((vector_size(16)));
@@ -74,10 +66,10 @@ void lay_rows(const TileRows& p) {
   std::uint32_t pairs[kTileSide][kTileSide];
   auto* out = reinterpret_cast<std::byte*>(p.out);
   for (std::int64_t row = 0; row < p.rows; row += kTileSide) {
-    const std::int64_t rows = least(p.rows - row, kTileSide);
+    const std::int64_t rows = at_most(p.rows - row, kTileSide);
     for (std::int64_t k = 0; k < p.in; k += kTileDepth) {
       for (std::int64_t r = 0; r < rows; ++r)
-        round_pairs(p.x + (row + r) * p.x_stride + k, least(p.in - k, kTileDepth), pairs[r]);
+        round_pairs(p.x + (row + r) * p.x_stride + k, at_most(p.in - k, kTileDepth), pairs[r]);
       lay_tile(pairs, rows, out);
       out += rows * kTileDepth * 2;
     }
@@ -123,7 +115,7 @@ inline void ask_ahead(const BlockRuns& p, std::int64_t k) {
   const std::uintptr_t address = reinterpret_cast<std::uintptr_t>(run.first) +
                                  static_cast<std::uintptr_t>(row * run.stride + at * run.step);
   for (std::int64_t r = 0; r < kBlock; ++r)
-    ask_for(address + static_cast<std::uintptr_t>(r * run.stride));
+    fetch(address + static_cast<std::uintptr_t>(r * run.stride));
 }
 
 /// What tiles hold, as the name of their product.
@@ -182,8 +174,8 @@ inline TileShape shape_at(const TileProduct& p, std::int64_t out, std::int64_t r
   TileShape shape;
   for (std::int64_t i = 0; i < 2; ++i) {
     const std::int64_t outs = p.outs - out - i * kTileSide, rows = p.rows - row - i * kTileSide;
-    shape.outs[i] = outs < 0 ? 0 : least(outs, kTileSide);
-    shape.rows[i] = rows < 0 ? 0 : least(rows, kTileSide);
+    shape.outs[i] = outs < 0 ? 0 : at_most(outs, kTileSide);
+    shape.rows[i] = rows < 0 ? 0 : at_most(rows, kTileSide);
   }
   return shape;
 }
@@ -241,11 +233,11 @@ inline void finish_block(const TileProduct& p, const TileShape& shape, std::int6
 /// column: 2 x count tiles.
 inline void copy_weights(const TileProduct& p, std::int64_t out, std::int64_t tile,
                          std::int64_t count, std::byte* to) {
-  const std::int64_t outs = least(p.outs - out, kBlock);
+  const std::int64_t outs = at_most(p.outs - out, kBlock);
   for (std::int64_t o = 0; o < outs; ++o) {
     const std::byte* from = p.w + ((out + o) * p.in + tile * kTileDepth) * 2;
     std::byte* row = to + (o / kTileSide * count * kTileSide + o % kTileSide) * kLineBytes;
-    const std::int64_t whole = least((p.in - tile * kTileDepth) / kTileDepth, count);
+    const std::int64_t whole = at_most((p.in - tile * kTileDepth) / kTileDepth, count);
     for (std::int64_t t = 0; t < whole; ++t)
       __builtin_memcpy(row + t * kTileBytes, from + t * kLineBytes, kLineBytes);
     if (whole == count) continue;
@@ -301,13 +293,13 @@ inline std::uintptr_t next_step(const TileProduct& p, std::int64_t out, std::int
 }
 
 /// Asks for one of `shares` shares of the rows of a step.
-inline void ask_for_share(std::uintptr_t step, std::int64_t row_bytes, std::int64_t share,
-                          std::int64_t shares) {
+inline void fetch_share(std::uintptr_t step, std::int64_t row_bytes, std::int64_t share,
+                        std::int64_t shares) {
   if (step == 0) return;
   const std::int64_t end = kBlock * (share + 1) / shares;
   for (std::int64_t r = kBlock * share / shares; r < end; ++r) {
     for (std::int64_t line = 0; line < kStepTiles; ++line)
-      ask_for(step + static_cast<std::uintptr_t>(r * row_bytes + line * kLineBytes));
+      fetch(step + static_cast<std::uintptr_t>(r * row_bytes + line * kLineBytes));
   }
 }
 
@@ -323,14 +315,14 @@ inline void multiply_many(const TileProduct& p) {
     return sums + (out / kBlock * row_blocks + block) * 4 * kTileSums;
   };
   for (std::int64_t tile = 0; tile < tiles; tile += kStepTiles) {
-    const std::int64_t count = least(tiles - tile, kStepTiles);
+    const std::int64_t count = at_most(tiles - tile, kStepTiles);
     for (std::int64_t out = 0; out < p.outs; out += kBlock) {
       BlockRuns runs;
       copy_weights(p, out, tile, count, weights);
       set_copied(weights, count, runs);
       const std::uintptr_t next = next_step(p, out, tile);
       for (std::int64_t block = 0; block < row_blocks; ++block) {
-        ask_for_share(next, 2 * p.in, block, row_blocks);
+        fetch_share(next, 2 * p.in, block, row_blocks);
         const TileShape shape = shape_at(p, out, block * kBlock);
         set_rows(p, shape, block * kBlock, tile, runs);
         run_block(registers, shape, runs, tile == 0, sums_at(out, block));

@@ -73,7 +73,9 @@ class Tiles {
   static_assert(sizeof(Config) == 64);
 };
 
-// A blank line keeps the order: the second file uses the first.
+// Blank lines keep the order: each file uses the ones before it.
+#include "kernels/loops.inc.hpp"
+
 #include "kernels/tiles.inc.hpp"
 
 #include "kernels/byte_tiles.inc.hpp"

@@ -302,6 +302,8 @@ struct Bytes {
 
 #include "kernels/rows.inc.hpp"
 
+#include "kernels/loops.inc.hpp"
+
 #include "kernels/groups.inc.hpp"
 
 #include "kernels/panels.inc.hpp"

@@ -1,8 +1,7 @@
-// The AVX-512 set: sixteen float lanes. x86_avx512_vnni.cpp compiles this file
-// once more, for processors that add up products of integers in one instruction
-// (SIGHTLINE_AVX512_VNNI); tests compile both with a twin of these instructions
-// in plain C++ (SIGHTLINE_AVX512_TWIN names its header), so that any machine
-// tests them.
+// The AVX-512 set: sixteen float lanes. x86_avx512_vnni.cpp compiles this file once more, for
+// processors that add up products of integers in one instruction (SIGHTLINE_AVX512_VNNI); tests
+// compile both with a twin of these instructions in plain C++ (SIGHTLINE_AVX512_TWIN names its
+// header), so that any machine tests them.
 #if defined(__x86_64__)
 
 #include <immintrin.h>
@@ -65,8 +64,8 @@ struct Vec {
     return {
         _mm512_castsi512_ps(_mm512_and_si512(_mm512_castps_si512(x.v), _mm512_set1_epi32(bits)))};
   }
-  /// f 2^n for integers n in [-151, 129], in two factors: each is a normal
-  /// number, and the result is rounded once.
+  /// f 2^n for integers n in [-151, 129], in two factors: each is a normal number, and the result
+  /// is rounded once.
   SIGHTLINE_INLINE Vec times_power(Vec f, Vec n) {
     const __m512i exponent = _mm512_cvtps_epi32(n.v);
     const __m512i half = _mm512_srai_epi32(exponent, 1);
@@ -110,8 +109,7 @@ struct Vec {
     return _mm512_insertf32x8(_mm512_castps256_ps512(low), high, 1);
   }
 
-  /// Sixteen codes of a packed row, as floats. `f8_e4m3` comes divided by
-  /// kFloat8Unit.
+  /// Sixteen codes of a packed row, as floats. `f8_e4m3` comes divided by kFloat8Unit.
   template <PackedCode C>
   SIGHTLINE_INLINE Vec load_codes(const std::byte* p) {
     if constexpr (C == PackedCode::u4) {
@@ -120,8 +118,7 @@ struct Vec {
       const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
       if constexpr (C == PackedCode::u8) return {_mm512_cvtepi32_ps(_mm512_cvtepu8_epi32(bytes))};
       if constexpr (C == PackedCode::i8) return {_mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(bytes))};
-      // Exponent and fraction, moved, are those of a half-precision number of
-      // the other bias.
+      // Exponent and fraction, moved, are those of a half-precision number of the other bias.
       const __m256i moved = _mm256_slli_epi16(_mm256_cvtepi8_epi16(bytes), 7);
       const __m256i magnitude = _mm256_set1_epi16(0x3f80);
       const __m256i nan = _mm256_cmpeq_epi16(_mm256_and_si256(moved, magnitude), magnitude);
@@ -129,8 +126,7 @@ struct Vec {
       return {halves(_mm256_or_si256(half, nan))};
     }
   }
-  /// Sixteen half bytes, each in a byte: element i is the i-th of the
-  /// little-endian words.
+  /// Sixteen half bytes, each in a byte: element i is the i-th of the little-endian words.
   SIGHTLINE_INLINE __m128i half_bytes(const std::byte* p) {
     const __m128i both = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(p));
     const __m128i low = _mm_set1_epi8(15);
@@ -145,9 +141,8 @@ struct Vec {
   SIGHTLINE_INLINE __m256 folded(Vec a) {
     return _mm256_add_ps(_mm512_castps512_ps256(a.v), _mm512_extractf32x8_ps(a.v, 1));
   }
-  /// c[i] (+)= the sum of the lanes of the i-th vector, for i < count <= 4:
-  /// lanes l and l + 8 first, then ((l0 + l1) + (l2 + l3)) + ((l4 + l5) + (l6 +
-  /// l7)).
+  /// c[i] (+)= the sum of the lanes of the i-th vector, for i < count <= 4: lanes l and l + 8
+  /// first, then ((l0 + l1) + (l2 + l3)) + ((l4 + l5) + (l6 + l7)).
   SIGHTLINE_INLINE void reduce4(Vec a, Vec b, Vec c, Vec d, float* out, int count,
                                 bool accumulate) {
     const __m256 pairs =
@@ -184,8 +179,7 @@ struct Ints {
   /// (a · b + 2^14) >> 15
   SIGHTLINE_INLINE Ints scaled(Ints a, Ints b) { return {_mm512_mulhrs_epi16(a.v, b.v)}; }
 
-  /// A chunk of bytes, (code − zero) << shift (IntegerForm), in the order of
-  /// the columns.
+  /// A chunk of bytes, (code − zero) << shift (IntegerForm), in the order of the columns.
   template <class Kind>
   SIGHTLINE_INLINE void load_codes(const std::byte* p, Ints zero, Ints (&out)[1]) {
     const __m256i bytes = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p));
@@ -201,8 +195,7 @@ struct Ints {
     }
   }
 
-  /// A chunk of values times `factor`, to the nearest integers, in the order of
-  /// load_codes().
+  /// A chunk of values times `factor`, to the nearest integers, in the order of load_codes().
   SIGHTLINE_INLINE void round_chunk(const float* x, Vec factor, std::int16_t* out) {
     for (int i = 0; i < 2; ++i) {
       const __m512i whole = _mm512_cvtps_epi32(Vec::mul(Vec::load(x + 16 * i), factor).v);
@@ -214,8 +207,7 @@ struct Ints {
     return _mm256_add_pd(_mm256_cvtepi32_pd(_mm256_castsi256_si128(pairs)),
                          _mm256_cvtepi32_pd(_mm256_extracti128_si256(pairs, 1)));
   }
-  /// Lanes i and i + 8 added: they fit into 32 bits (kMostActivation: sixteen
-  /// lanes share a step).
+  /// Lanes i and i + 8 added: they fit into 32 bits (kMostActivation: sixteen lanes share a step).
   SIGHTLINE_INLINE __m256i folded(Ints a) {
     return _mm256_add_epi32(_mm512_castsi512_si256(a.v), _mm512_extracti64x4_epi64(a.v, 1));
   }
@@ -274,8 +266,7 @@ struct Bytes {
     sum.v = _mm512_add_epi32(sum.v, _mm512_madd_epi16(products, load(ratios).v));
   }
 
-  /// Values times `factor` to the nearest integers, plus kByteMiddle, in the
-  /// order of load_codes().
+  /// Values times `factor` to the nearest integers, plus kByteMiddle, in the order of load_codes().
   SIGHTLINE_INLINE Bytes round(const float* x, Vec factor) {
     alignas(64) std::byte bytes[kLanes];
     for (int i = 0; i < 4; ++i) {
@@ -375,6 +366,8 @@ struct Bytes {
 #include "kernels/math.inc.hpp"
 
 #include "kernels/rows.inc.hpp"
+
+#include "kernels/loops.inc.hpp"
 
 #include "kernels/groups.inc.hpp"
 

@@ -57,6 +57,9 @@ struct PairSums {
   }
 };
 
+// A blank line keeps the order: the second file uses the first.
+#include "kernels/loops.inc.hpp"
+
 #include "kernels/pairs.inc.hpp"
 
 }  // namespace

@@ -1,8 +1,7 @@
-// What the AVX-512 set uses of AVX-512, lane by lane in plain C++, as
-// documented (Intel 64 and IA-32 Architectures Software Developer's Manual,
-// volume 2). Included by avx512_twin.cpp and avx512_vnni_twin.cpp alone, inside
-// the namespace and the region of the set, where these names hide those of the
-// compiler's header.
+// What the AVX-512 set uses of AVX-512, lane by lane in plain C++, as documented (Intel 64 and
+// IA-32 Architectures Software Developer's Manual, volume 2). Included by avx512_twin.cpp and
+// avx512_vnni_twin.cpp alone, inside the namespace and the region of the set, where these names
+// hide those of the compiler's header.
 
 // Macros in some compilers or without optimisation.
 #undef _mm512_cmplt_epi32_mask
