@@ -288,7 +288,8 @@ float sum_of_pairs(const Operands& o, std::int64_t row, std::int64_t out) {
 }
 
 TEST(PlainPairProducts, AreTheDefinition) {
-  for (const Case& size : {Case{1, 5, 33}, Case{7, 9, 1024}, Case{5, 4, 1055}, Case{4, 8, 2100}}) {
+  for (const Case& size : {Case{1, 5, 33}, Case{7, 9, 1024}, Case{5, 4, 1055}, Case{4, 8, 2100},
+                           Case{3, 5, 8192 + 1055}}) {
     const Operands operands(size, 7);
     const std::vector<float> found = operands.product(kPlainPairs);
     for (std::int64_t r = 0; r < size.rows; ++r) {
