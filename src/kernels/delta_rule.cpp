@@ -1,6 +1,6 @@
 // The gated delta rule, token by token: normalised keys and queries first, then every head's state
-// in column blocks that stay in the first-level cache for all tokens of the call. The chunked form
-// is in delta_chunk.cpp.
+// in column blocks: where it lies for one token, in copies that stay in the first-level cache for
+// more. The chunked form is in delta_chunk.cpp.
 #include "kernels/delta_rule.hpp"
 
 #include <algorithm>
@@ -42,17 +42,37 @@ void copy_state(const DeltaShape& shape, const Columns& c, float* block, bool st
   }
 }
 
+/// All tokens with the state of some columns, its rows `stride` apart.
 void run_columns(const Kernels& kernels, const DeltaShape& shape, const DeltaOperands& in,
-                 const Columns& c, float* block, View out) {
+                 const Columns& c, float* block, std::int64_t stride, View out) {
   const std::int64_t key = c.head / (shape.value_heads / shape.key_heads) * shape.key_dim;
   const std::int64_t value = c.head * shape.value_dim + c.column;
   float v[kDeltaColumns] = {};
   float o[kDeltaColumns];
   for (std::int64_t t = 0; t < in.q.rows; ++t) {
     std::copy(in.v.row(t) + value, in.v.row(t) + value + c.columns, v);
-    kernels.delta_step({block, shape.key_dim, in.q.row(t) + key, in.k.row(t) + key, v,
+    kernels.delta_step({block, stride, shape.key_dim, in.q.row(t) + key, in.k.row(t) + key, v,
                         std::exp(in.decay.row(t)[c.head]), in.beta.row(t)[c.head], o});
     std::copy(o, o + c.columns, out.row(t) + value);
+  }
+}
+
+/// Asks for the state of a head, which is longer than a first-level cache and much shorter than a
+/// second one: read column block by column block, it would come line by line.
+void ask_for(const DeltaShape& shape, const float* state) {
+  constexpr std::int64_t kLine = 64 / dtype_size(DType::f32);
+  constexpr int kSecondLevel = 2;
+  for (std::int64_t i = 0; i < shape.key_dim * shape.value_dim; i += kLine)
+    __builtin_prefetch(state + i, 1, kSecondLevel);
+}
+
+/// One token of one head, in place.
+void run_head(const Kernels& kernels, const DeltaShape& shape, const DeltaOperands& in,
+              std::int64_t head, float* state, View out) {
+  ask_for(shape, state);
+  for (std::int64_t column = 0; column < shape.value_dim; column += kDeltaColumns) {
+    const Columns c{head, column, kDeltaColumns, state + column};
+    run_columns(kernels, shape, in, c, c.state, shape.value_dim, out);
   }
 }
 
@@ -84,6 +104,12 @@ void delta_rule_recurrent(Compute& compute, const DeltaShape& shape, const Delta
   DeltaOperands normed = in;
   normed.q = q;
   normed.k = k;
+  if (in.q.rows == 1 && write_state && shape.value_dim % kDeltaColumns == 0) {
+    return compute.threads.for_blocks(shape.value_heads, [&](std::int64_t head, int) {
+      run_head(compute.kernels, shape, normed, head, state + head * shape.key_dim * shape.value_dim,
+               out);
+    });
+  }
   const std::int64_t per_head = (shape.value_dim + kDeltaColumns - 1) / kDeltaColumns;
   compute.threads.for_blocks(shape.value_heads * per_head, [&](std::int64_t block, int worker) {
     Columns c;
@@ -93,7 +119,7 @@ void delta_rule_recurrent(Compute& compute, const DeltaShape& shape, const Delta
     c.state = state + c.head * shape.key_dim * shape.value_dim + c.column;
     float* mine = memory + worker * floats;
     copy_state(shape, c, mine, false);
-    run_columns(compute.kernels, shape, normed, c, mine, out);
+    run_columns(compute.kernels, shape, normed, c, mine, kDeltaColumns, out);
     if (write_state) copy_state(shape, c, mine, true);
   });
 }

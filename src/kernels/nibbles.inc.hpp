@@ -233,11 +233,19 @@ inline void nibbles_grouped(const DotIntegers& p) {
   }
 }
 
+/// The same as nibbles_direct(), of sets that read so many codes at a time (split_nibbles.inc.hpp).
+template <int R, bool Stored>
+inline void split_rows(const DotIntegers& p);
+
 /// Few rows, two at a time, from the codes.
 template <bool Stored>
 inline void nibbles_of_rows(DotIntegers p) {
-  for (; p.rows >= 2; next_rows(p, 2)) nibbles_direct<2, Stored>(p);
-  if (p.rows == 1) nibbles_direct<1, Stored>(p);
+  const auto rows = [&]<int R>() {
+    if constexpr (Bytes::kSplits) return split_rows<R, Stored>(p);
+    nibbles_direct<R, Stored>(p);
+  };
+  for (; p.rows >= 2; next_rows(p, 2)) rows.template operator()<2>();
+  if (p.rows == 1) rows.template operator()<1>();
 }
 
 template <bool Stored>

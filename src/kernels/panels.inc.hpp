@@ -348,7 +348,7 @@ void delta_step(const DeltaStep& p) {
     const Vec query = Vec::all(p.q[k]);
     overlap += p.k[k] * p.q[k];
     for (int v = 0; v < kVecs; ++v) {
-      const Vec state = Vec::load(p.state + k * kDeltaColumns + v * Vec::kLanes);
+      const Vec state = Vec::load(p.state + k * p.stride + v * Vec::kLanes);
       seen[v] = Vec::fma(state, key, seen[v]);
       asked[v] = Vec::fma(state, query, asked[v]);
     }
@@ -364,7 +364,7 @@ void delta_step(const DeltaStep& p) {
   for (std::int64_t k = 0; k < p.key_dim; ++k) {
     const Vec key = Vec::all(p.k[k]);
     for (int v = 0; v < kVecs; ++v) {
-      float* state = p.state + k * kDeltaColumns + v * Vec::kLanes;
+      float* state = p.state + k * p.stride + v * Vec::kLanes;
       Vec::fma(key, change[v], Vec::mul(decay, Vec::load(state))).store(state);
     }
   }

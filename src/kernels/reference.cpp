@@ -181,7 +181,7 @@ void delta_step(const DeltaStep& p) {
   for (std::int64_t c = 0; c < kDeltaColumns; ++c) {
     double sum = 0;
     for (std::int64_t k = 0; k < p.key_dim; ++k) {
-      float& s = p.state[k * kDeltaColumns + c];
+      float& s = p.state[k * p.stride + c];
       s *= p.decay;
       sum += static_cast<double>(s) * static_cast<double>(p.k[k]);
     }
@@ -189,7 +189,7 @@ void delta_step(const DeltaStep& p) {
   }
   for (std::int64_t k = 0; k < p.key_dim; ++k) {
     for (std::int64_t c = 0; c < kDeltaColumns; ++c) {
-      float& s = p.state[k * kDeltaColumns + c];
+      float& s = p.state[k * p.stride + c];
       s = static_cast<float>(static_cast<double>(s) + static_cast<double>(p.k[k]) * error[c]);
       out[c] += static_cast<double>(s) * static_cast<double>(p.q[k]);
     }

@@ -129,11 +129,12 @@ struct MixPanel {
   float scale = 1;
 };
 
-/// One token of the recurrent delta rule on kDeltaColumns columns of one head's state (dense
-/// [key_dim][kDeltaColumns]): S <- decay·S; d = beta (v − Sᵀk); S <- S + k dᵀ; out = Sᵀq.
+/// One token of the recurrent delta rule on kDeltaColumns columns of one head's state
+/// ([key_dim][kDeltaColumns], rows `stride` apart): S <- decay·S; d = beta (v − Sᵀk); S <- S + k
+/// dᵀ; out = Sᵀq.
 struct DeltaStep {
   float* state = nullptr;
-  std::int64_t key_dim = 0;
+  std::int64_t stride = 0, key_dim = 0;
   const float* q = nullptr;
   const float* k = nullptr;
   const float* v = nullptr;  ///< kDeltaColumns values

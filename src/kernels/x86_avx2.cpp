@@ -206,6 +206,7 @@ struct Ints {
 struct Bytes {
   static constexpr std::int64_t kLanes = 32, kChunks = kLanes / kIntegerChunk;
   static constexpr int kGroup = 3;  // rows of a register tile of four outputs
+  static constexpr bool kSplits = false;
   __m256i v;
 
   SIGHTLINE_INLINE Bytes zero() { return {_mm256_setzero_si256()}; }

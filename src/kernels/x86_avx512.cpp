@@ -224,6 +224,7 @@ struct Ints {
 struct Bytes {
   static constexpr std::int64_t kLanes = 64, kChunks = kLanes / kIntegerChunk;
   static constexpr int kGroup = 4;  // rows of a register tile of four outputs
+  static constexpr bool kSplits = true;
   __m512i v;
 
   SIGHTLINE_INLINE Bytes zero() { return {_mm512_setzero_si512()}; }
@@ -282,6 +283,58 @@ struct Bytes {
     return {_mm512_and_si512(v, _mm512_sub_epi8(_mm512_setzero_si512(), odd))};
   }
 
+  // Sums of 32 bits, modulo 2^32.
+  SIGHTLINE_INLINE Bytes plus_words(Bytes a, Bytes b) { return {_mm512_add_epi32(a.v, b.v)}; }
+  SIGHTLINE_INLINE Bytes minus_words(Bytes a, Bytes b) { return {_mm512_sub_epi32(a.v, b.v)}; }
+  SIGHTLINE_INLINE Bytes times_words(Bytes a, Bytes b) { return {_mm512_mullo_epi32(a.v, b.v)}; }
+  // For split_nibbles.inc.hpp, two vectors at a time.
+  /// 128 codes of 4 bits: those of even columns, and of odd ones.
+  SIGHTLINE_INLINE void split(const std::byte* p, Bytes& even, Bytes& odd) {
+    const __m512i both = _mm512_loadu_si512(p), low = _mm512_set1_epi16(0x0f0f);
+    even.v = _mm512_and_si512(both, low);
+    odd.v = _mm512_and_si512(_mm512_srai_epi16(both, 4), low);
+  }
+  /// Every second byte of both, from the first or the second on.
+  template <std::size_t From, std::size_t... I>
+  SIGHTLINE_INLINE Bytes every_second(Bytes a, Bytes b, std::index_sequence<I...>) {
+    using Each = signed char __attribute__((vector_size(64)));
+    return {reinterpret_cast<__m512i>(__builtin_shufflevector(
+        reinterpret_cast<Each>(a.v), reinterpret_cast<Each>(b.v), (2 * I + From)...))};
+  }
+  SIGHTLINE_INLINE Bytes even(Bytes a, Bytes b) {
+    return every_second<0>(a, b, std::make_index_sequence<kLanes>());
+  }
+  SIGHTLINE_INLINE Bytes odd(Bytes a, Bytes b) {
+    return every_second<1>(a, b, std::make_index_sequence<kLanes>());
+  }
+  /// Adds to each sum the products of the four neighbours whose codes these are, times their ratio.
+  SIGHTLINE_INLINE void add_split(Bytes x_even, Bytes x_odd, Bytes even, Bytes odd, Bytes ratio,
+                                  Bytes& sum) {
+    const __m512i products = _mm512_add_epi16(_mm512_maddubs_epi16(x_even.v, even.v),
+                                              _mm512_maddubs_epi16(x_odd.v, odd.v));
+#if defined(SIGHTLINE_AVX512_VNNI)
+    sum.v = _mm512_dpwssd_epi32(sum.v, products, ratio.v);
+#else
+    sum.v = _mm512_add_epi32(sum.v, _mm512_madd_epi16(products, ratio.v));
+#endif
+  }
+  /// Up to sixteen values of 16 bits, zeros behind them; and each of them in the places that
+  /// `index` names, or in a word of 32 bits.
+  SIGHTLINE_INLINE Bytes first_words(const std::int16_t* p, std::int64_t count) {
+    return {_mm512_castsi256_si512(_mm256_maskz_loadu_epi16(Vec::first(count), p))};
+  }
+  SIGHTLINE_INLINE Bytes spread(Bytes values, Bytes index) {
+    return {_mm512_permutexvar_epi16(index.v, values.v)};
+  }
+  SIGHTLINE_INLINE Bytes widened(Bytes values) {
+    return {_mm512_cvtepi16_epi32(_mm512_castsi512_si256(values.v))};
+  }
+  /// Up to sixteen bytes, each in a word of 32 bits; and a value in all of them.
+  SIGHTLINE_INLINE Bytes first_bytes(const std::uint8_t* p, std::int64_t count) {
+    return {_mm512_cvtepu8_epi32(_mm_maskz_loadu_epi8(Vec::first(count), p))};
+  }
+  SIGHTLINE_INLINE Bytes words(std::int32_t value) { return {_mm512_set1_epi32(value)}; }
+
 #if defined(SIGHTLINE_AVX512_VNNI)
   /// Adds to each sum the products of four neighbours, without saturation.
   SIGHTLINE_INLINE void add_byte_products(Bytes x, Bytes weights, Bytes& sum) {
@@ -298,10 +351,6 @@ struct Bytes {
     __builtin_memcpy(&word, p, sizeof word);
     return {_mm512_set1_epi32(word)};
   }
-  // Sums of 32 bits, modulo 2^32.
-  SIGHTLINE_INLINE Bytes plus_words(Bytes a, Bytes b) { return {_mm512_add_epi32(a.v, b.v)}; }
-  SIGHTLINE_INLINE Bytes minus_words(Bytes a, Bytes b) { return {_mm512_sub_epi32(a.v, b.v)}; }
-  SIGHTLINE_INLINE Bytes times_words(Bytes a, Bytes b) { return {_mm512_mullo_epi32(a.v, b.v)}; }
   SIGHTLINE_INLINE Vec floats(Bytes sums) { return {_mm512_cvtepi32_ps(sums.v)}; }
 
   /// Word j of each of two vectors whose numbers differ in bit D, for the first
@@ -378,6 +427,8 @@ struct Bytes {
 #include "kernels/integers.inc.hpp"
 
 #include "kernels/nibbles.inc.hpp"
+
+#include "kernels/split_nibbles.inc.hpp"
 
 #include "kernels/make_table.inc.hpp"
 

@@ -2,6 +2,7 @@
 #include "tensor/integer_form.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -71,10 +72,11 @@ struct Made {
   std::shared_ptr<std::vector<float>> scales;
   std::shared_ptr<std::vector<std::int32_t>> offsets;  // null without
   int shift = 0;
+  std::atomic<bool> uniform = true;
 };
 
 /// Ratios and scale of one step of a row.
-void make_step(const Made& made, std::int64_t row, std::int64_t step) {
+void make_step(Made& made, std::int64_t row, std::int64_t step) {
   const PackedWeight& w = made.weight;
   // ratio · code is code · scale / most · 2^11, ratio · (code << shift) / 2^15 that · 2^(shift -
   // 15).
@@ -86,9 +88,12 @@ void make_step(const Made& made, std::int64_t row, std::int64_t step) {
   for (std::int64_t g = w.group_of(row, step * kIntegerStep); g <= w.group_of(row, last); ++g) {
     // Rows of one block, and steps of one group, each write what is the same for all of them
     // only if their greatest scale is: a group of several steps is alone in each of them.
-    const bool none = !(most > 0);
-    (*made.ratios)[static_cast<std::size_t>(g)] = static_cast<std::int16_t>(
-        none ? 0 : std::lrint(w.scale(g) / most * static_cast<float>(IntegerForm::kMostRatio)));
+    // A step whose scale is 0 or NaN is that whatever its integers are: its codes.
+    const float part = most > 0 ? w.scale(g) / most : 1.0F;
+    const auto ratio =
+        static_cast<std::int16_t>(std::lrint(part * static_cast<float>(IntegerForm::kMostRatio)));
+    (*made.ratios)[static_cast<std::size_t>(g)] = ratio;
+    if (ratio != IntegerForm::kMostRatio) made.uniform = false;
   }
   if (made.offsets) (*made.offsets)[at] = offset_of(w, made.ratios->data(), row, step);
 }
@@ -126,6 +131,7 @@ void add_integer_form(PackedWeight& w, Threads* threads) {
   }
   IntegerForm& form = w.integers;
   form.shift = made.shift;
+  form.uniform = made.uniform;
   form.ratios = made.ratios->data();
   form.steps = made.scales->data();
   form.step_stride = w.out;

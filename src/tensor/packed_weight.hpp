@@ -52,6 +52,7 @@ constexpr std::int64_t integer_steps(std::int64_t in) {
 /// (((code[o, j] − zero) << shift) · ratios[group of (o, j)] + 2^14) >> 15.
 struct IntegerForm {
   int shift = 0;
+  bool uniform = false;  ///< every ratio is kMostRatio: codes less `zero` are the integers
   const std::int16_t* ratios = nullptr;  ///< as the weight's `scales`; at most kMostRatio
   const float* steps = nullptr;          ///< [steps][step_stride]
   std::int64_t step_stride = 0;

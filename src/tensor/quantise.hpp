@@ -16,6 +16,8 @@
 namespace sightline {
 
 /// Symmetric codes with a bfloat16 scale for every group of columns: stored code = value + middle.
+/// Groups of 8 bits that lie in one kIntegerStep have the same scale (integers of 8 bits with one
+/// scale a step, as bytes are multiplied, are then the codes, without a second rounding).
 struct Rounding {
   PackedCode code = PackedCode::u4;  ///< u4 (middle 8) or u8 (middle 128)
   std::int64_t group_cols = 32;
@@ -43,8 +45,8 @@ struct RoundedRows {
 };
 
 /// Rounds rows [first, first + count) of a matrix that is stored as floats. Scales of 8 bits map
-/// the greatest magnitude of a group to 127; those of 4 bits are, of a few, the one with the least
-/// squared error. A group that is not finite gets the scale NaN.
+/// the greatest magnitude of a step to 127; those of 4 bits are, of a few, the one with the least
+/// squared error. What shares a scale with a value that is not finite gets the scale NaN.
 RoundedRows round_rows(const Weight& weight, std::int64_t first, std::int64_t count,
                        const Rounding& rounding);
 

@@ -230,6 +230,20 @@ SIGHTLINE_INLINE __m512i _mm512_cvtepu8_epi32(__m128i a) {
     return static_cast<int>(static_cast<unsigned char>(reinterpret_cast<__v16qi>(a)[i]));
   });
 }
+SIGHTLINE_INLINE __m512i _mm512_cvtepi16_epi32(__m256i a) {
+  return longs_of([&](int i) { return static_cast<int>(reinterpret_cast<__v16hi>(a)[i]); });
+}
+SIGHTLINE_INLINE __m512i _mm512_permutexvar_epi16(__m512i index, __m512i a) {
+  return shorts_of([&](int i) { return shorts(a)[shorts(index)[i] & 31]; });
+}
+SIGHTLINE_INLINE __m256i _mm256_maskz_loadu_epi16(unsigned mask, const void* p) {
+  return reinterpret_cast<__m256i>(lanes_of<__v16hi, 16>(
+      [&](int i) { return ((mask >> i) & 1U) != 0 ? static_cast<const short*>(p)[i] : short{0}; }));
+}
+SIGHTLINE_INLINE __m128i _mm_maskz_loadu_epi8(unsigned mask, const void* p) {
+  return reinterpret_cast<__m128i>(lanes_of<__v16qi, 16>(
+      [&](int i) { return ((mask >> i) & 1U) != 0 ? static_cast<const char*>(p)[i] : char{0}; }));
+}
 SIGHTLINE_INLINE __m512i _mm512_cvtepi8_epi32(__m128i a) {
   return longs_of([&](int i) {
     return static_cast<int>(static_cast<signed char>(reinterpret_cast<__v16qi>(a)[i]));

@@ -141,6 +141,65 @@ TEST(SlowByteVectors, HaveTheBitsOfTheDefinitionAtEverySize) {
   expect_definition(*avx512_vnni_twin()->bytes);
 }
 
+/// Scales that do not differ within a step; one row has none.
+Made with_scales_alike(const Layout& layout) {
+  Made made(layout);
+  PackedWeight& w = *made.packed;
+  w.owned_scales.clear();
+  for (std::int64_t o = 0; o < w.out; ++o) {
+    for (std::int64_t g = 0; g < w.groups; ++g) {
+      const std::int64_t step = g * w.group_cols / kIntegerStep;
+      made.put_scale(o == 2 ? 0.0F : 0.01F * static_cast<float>(1 + o % 7 + 3 * step));
+    }
+  }
+  w.scales = w.owned_scales.data();
+  add_integer_form(w);
+  return made;
+}
+
+// Such codes are the integers: a shorter way of its own, which must not be seen.
+void expect_codes_alone(const ByteProducts& bytes) {
+  for (const PackedCode code : {PackedCode::u8, PackedCode::i8}) {
+    for (const std::int64_t in : {1, 63, 64, 65, 511, 513, 1100, 8192 + 700}) {
+      const Made made = with_scales_alike({code, 35, in, 1, 128, false, DType::f32});
+      PackedWeight& w = *made.packed;
+      ASSERT_TRUE(w.integers.uniform);
+      const auto x = random_values(17 * in, 9);
+      for (const std::int64_t rows : {1, 2, 3, 4, 5, 17}) {
+        for (const std::int64_t outs : {1, 3, 4, 35}) {
+          w.out = outs;
+          const auto expected = product(kPlainBytes, x, rows, w, nullptr);
+          ASSERT_TRUE(same_bits(product(bytes, x, rows, w, nullptr), expected))
+              << code_name(code) << " " << in << ", " << rows << " rows, " << outs << " outputs";
+        }
+      }
+      w.integers.uniform = false;
+      EXPECT_TRUE(
+          same_bits(product(bytes, x, 1, w, nullptr), product(kPlainBytes, x, 1, w, nullptr)));
+    }
+  }
+}
+
+TEST(Bytes, CodesWhoseScalesAreAlike) {
+  if (avx512_vnni_twin() == nullptr) GTEST_SKIP() << "this CPU lacks avx2 fma f16c";
+  expect_codes_alone(*avx512_vnni_twin()->bytes);
+}
+
+TEST(Bytes, CodesWhoseScalesAreAlikeOnThisMachine) {
+  const ByteProducts* bytes = select("auto").bytes;
+  if (bytes == nullptr) GTEST_SKIP() << "this CPU's set has no products of bytes";
+  expect_codes_alone(*bytes);
+}
+
+TEST(Bytes, ScalesThatDifferAreSeen) {
+  Made made({PackedCode::u8, 3, 256, 1, 128, false, DType::f32});
+  made.packed->owned_scales.clear();
+  for (const float scale : {1.0F, 1.0F, 2.0F, 2.0F, 3.0F, 3.01F}) made.put_scale(scale);
+  made.packed->scales = made.packed->owned_scales.data();
+  add_integer_form(*made.packed);
+  EXPECT_FALSE(made.packed->integers.uniform);
+}
+
 #if defined(__x86_64__)
 TEST(SlowAmxByteTiles, HaveTheBitsOfTheDefinitionAtEverySize) {
   if (!cpu_features().amx_int8) GTEST_SKIP() << "this CPU lacks amx_int8";

@@ -17,6 +17,8 @@ const Layout kLayouts[] = {
     {PackedCode::u4, 9, 1100, 1, 64, true, DType::f32},  // the last group and step are short
     {PackedCode::u4, 6, 1536, 1, 1024, false, DType::f32},
     {PackedCode::u4, 7, 61, 1, 61, true, DType::f16},
+    {PackedCode::u4, 5, 8192 + 1100, 1, 32, true, DType::f16},  // more steps than wait for others
+    {PackedCode::u4, 8, 512, 4, 256, true, DType::f32},
     {PackedCode::u8, 21, 520, 1, 520, false, DType::bf16},
     {PackedCode::u8, 18, 800, 1, 32, false, DType::f32},
     {PackedCode::u8, 5, 256, 1, 64, true, DType::f16},
