@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "kernels/pair_mixes.hpp"
 #include "kernels/plain_tiles.hpp"
 #include "kernels/tiles.hpp"
 
@@ -20,6 +21,12 @@ struct PairLine {
     return line;
   }
   void store(void* p) const { std::memcpy(p, values, sizeof values); }
+  /// One pair in all places.
+  static PairLine repeat(const bf16* pair) {
+    PairLine line;
+    for (std::int64_t i = 0; i < 32; ++i) line.values[i] = pair[i % 2];
+    return line;
+  }
   /// To nearest even; denormal numbers become zero before.
   static PairLine round(const float* x) {
     PairLine line;
@@ -38,6 +45,17 @@ struct PairSums {
     PairSums sums;
     for (float& sum : sums.v) sum = x;
     return sums;
+  }
+  static PairSums load(const float* p) {
+    PairSums sums;
+    std::memcpy(sums.v, p, sizeof sums.v);
+    return sums;
+  }
+  void store(float* p) const { std::memcpy(p, v, sizeof v); }
+  [[nodiscard]] PairSums times(float x) const {
+    PairSums product;
+    for (std::int64_t i = 0; i < 16; ++i) product.v[i] = v[i] * x;
+    return product;
   }
   /// To each sum the product of the second values of a pair, then that of the first ones: two fused
   /// steps that know no denormal numbers (VDPBF16PS; that the second values come first is how the
@@ -64,13 +82,16 @@ struct PairSums {
   }
 };
 
-// A blank line keeps the order: the second file uses the first.
+// Blank lines keep the order: each file uses the ones before it.
 #include "kernels/loops.inc.hpp"
 
 #include "kernels/pairs.inc.hpp"
 
+#include "kernels/pair_mixes.inc.hpp"
+
 }  // namespace
 
 const TileProducts kPlainPairs = kPairProducts;
+const PairMixes kPlainPairMixes = kPairMixes;
 
 }  // namespace sightline::kernels

@@ -1,20 +1,24 @@
 // Written once over the kernel table. Keys are turned into panels whose lines run over positions,
-// so that scores and weighted values are the same product (mix_panel) and no sum runs across the
-// lanes of a vector; queries go through in tasks of some rows of one head.
+// so that scores and weighted values are the same product and no sum runs across the lanes of a
+// vector; queries go through in tasks of some rows of one head. In float32, or in pairs of bfloat16
+// where activations may be rounded and the set multiplies such.
 #include "kernels/bidirectional_attention.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <limits>
 
 #include "kernels/attention.hpp"
+#include "kernels/pair_mixes.hpp"
 #include "kernels/row_blocks.hpp"
 #include "kernels/table.hpp"
+#include "kernels/tiles.hpp"
 
 namespace sightline::kernels {
 namespace {
 
 // Query rows of a task: its queries, scores and outputs stay in the second-level cache with a block
-// of keys and values. A multiple of the six rows of mix_panel's register tile.
+// of keys and values. A multiple of the six rows of a register tile.
 constexpr std::int64_t kTaskRows = 96;
 constexpr std::int64_t kAlignFloats = 16;  // a cache line
 
@@ -26,80 +30,199 @@ struct Operands {
   float scale;
   ConstView q, k, v;
   View out;
-  float* keys;    ///< [heads][blocks][dim][kKvBlock]; positions behind the last are zero
-  float* values;  ///< [heads][blocks][kKvBlock][dim]
 
-  [[nodiscard]] std::int64_t panel() const { return dim * kKvBlock; }
-  [[nodiscard]] float* key_panel(std::int64_t head, std::int64_t block) const {
-    return keys + (head * blocks + block) * panel();
-  }
-  [[nodiscard]] float* value_panel(std::int64_t head, std::int64_t block) const {
-    return values + (head * blocks + block) * panel();
-  }
   [[nodiscard]] std::int64_t positions(std::int64_t block) const {
     return std::min(kKvBlock, k.rows - block * kKvBlock);
   }
 };
 
-void pack(const Operands& o, std::int64_t head, std::int64_t block) noexcept {
-  float* keys = o.key_panel(head, block);
-  float* values = o.value_panel(head, block);
-  const std::int64_t count = o.positions(block);
-  if (count < kKvBlock) std::fill(keys, keys + o.panel(), 0.0F);
-  for (std::int64_t p = 0; p < count; ++p) {
-    const float* key = o.k.row(block * kKvBlock + p) + head * o.dim;
-    for (std::int64_t d = 0; d < o.dim; ++d) keys[d * kKvBlock + p] = key[d];
-    const float* value = o.v.row(block * kKvBlock + p) + head * o.dim;
-    std::copy(value, value + o.dim, values + p * o.dim);
-  }
-}
-
-struct Scratch {
-  float *q, *scores, *out, *max, *sum, *keep;
-
-  static std::int64_t floats(std::int64_t dim) {
-    return round_up(2 * kTaskRows * dim + kTaskRows * kKvBlock + 3 * kTaskRows, kAlignFloats);
-  }
-  Scratch(float* base, std::int64_t dim)
-      : q(base),
-        scores(q + kTaskRows * dim),
-        out(scores + kTaskRows * kKvBlock),
-        max(out + kTaskRows * dim),
-        sum(max + kTaskRows),
-        keep(sum + kTaskRows) {}
+/// Outputs of a task before they are divided, and what the softmax of its rows keeps.
+struct Sums {
+  float *scores, *out, *max, *sum, *keep;
 };
 
-/// Adds one block of positions to `rows` lines of scratch.
-void attend_block(const Operands& o, const Scratch& s, std::int64_t head, std::int64_t block,
-                  std::int64_t rows) noexcept {
-  const std::int64_t count = o.positions(block);
-  o.kernels.mix_panel({s.q, o.dim, 1, rows, o.key_panel(head, block), kKvBlock, kKvBlock, s.scores,
-                       kKvBlock, o.dim, nullptr, 0.0F});
-  for (std::int64_t r = 0; r < rows; ++r) {
-    s.keep[r] =
-        o.kernels.softmax_step(s.scores + r * kKvBlock, count, o.scale, s.max + r, s.sum + r);
-  }
-  o.kernels.mix_panel({s.scores, kKvBlock, 1, rows, o.value_panel(head, block), o.dim, o.dim, s.out,
-                       o.dim, count, s.keep, 0.0F});
-}
+/// Products in float32.
+struct Floats {
+  using Value = float;
+  const Operands& o;
 
-void run_task(const Compute& compute, const Operands& o, std::int64_t head, std::int64_t first,
-              const Scratch& s) noexcept {
-  const std::int64_t rows = std::min(kTaskRows, o.q.rows - first);
-  for (std::int64_t r = 0; r < rows; ++r) {
-    const float* query = o.q.row(first + r) + head * o.dim;
-    std::copy(query, query + o.dim, s.q + r * o.dim);
-    s.max[r] = -std::numeric_limits<float>::infinity();
-    s.sum[r] = 0;
+  /// Values of a query, of a position in both panels, and of a row of sums.
+  static std::int64_t row_values(std::int64_t dim) { return dim; }
+  static std::int64_t width(std::int64_t dim) { return dim; }
+
+  void put_query(const float* q, float* out) const { std::copy(q, q + o.dim, out); }
+
+  /// keys [dim][kKvBlock], zeros behind the last position; values [kKvBlock][dim].
+  void pack(std::int64_t head, std::int64_t block, float* keys, float* values) const {
+    const std::int64_t count = o.positions(block);
+    if (count < kKvBlock) std::fill(keys, keys + o.dim * kKvBlock, 0.0F);
+    for (std::int64_t p = 0; p < count; ++p) {
+      const float* key = o.k.row(block * kKvBlock + p) + head * o.dim;
+      for (std::int64_t d = 0; d < o.dim; ++d) keys[d * kKvBlock + p] = key[d];
+      const float* value = o.v.row(block * kKvBlock + p) + head * o.dim;
+      std::copy(value, value + o.dim, values + p * o.dim);
+    }
   }
-  for (std::int64_t block = 0; block < o.blocks; ++block) {
-    if (compute.cancelled()) return;
-    attend_block(o, s, head, block, rows);
+  void score(const float* q, std::int64_t rows, const float* keys, const Sums& s) const {
+    o.kernels.mix_panel(
+        {q, o.dim, 1, rows, keys, kKvBlock, kKvBlock, s.scores, kKvBlock, o.dim, nullptr, 0.0F});
   }
-  for (std::int64_t r = 0; r < rows; ++r) {
-    float* target = o.out.row(first + r) + head * o.dim;
-    for (std::int64_t d = 0; d < o.dim; ++d) target[d] = s.out[r * o.dim + d] / s.sum[r];
+  /// What weigh() reads of a row's weights: they lie in its scores.
+  void put_weights(const float*, float*) const {}
+  void weigh(const float*, std::int64_t rows, std::int64_t count, const float* values,
+             const Sums& s) const {
+    o.kernels.mix_panel(
+        {s.scores, kKvBlock, 1, rows, values, o.dim, o.dim, s.out, o.dim, count, s.keep, 0.0F});
   }
+};
+
+/// Products of pairs: queries, keys, values and weights are rounded to bfloat16, scores and sums
+/// are float32.
+struct Pairs {
+  using Value = bf16;
+  const Operands& o;
+
+  static std::int64_t row_values(std::int64_t dim) { return tile_stride(dim); }
+  static std::int64_t width(std::int64_t dim) { return round_up(dim, kPairColumns); }
+
+  void put_query(const float* q, bf16* out) const { o.kernels.pair_mixes->round(q, o.dim, out); }
+
+  /// keys [dim / 2][kKvBlock][2], values [kKvBlock / 2][width][2], zeros where nothing is.
+  void pack(std::int64_t head, std::int64_t block, bf16* keys, bf16* values) const {
+    const std::int64_t count = o.positions(block), wide = width(o.dim);
+    std::fill(keys, keys + row_values(o.dim) * kKvBlock, bf16{});
+    std::fill(values, values + row_values(o.dim) * kKvBlock, bf16{});
+    for (std::int64_t p = 0; p < count; ++p) {
+      const std::int64_t row = block * kKvBlock + p;
+      pack_row(o.k.row(row) + head * o.dim, [&](std::int64_t d, const bf16* pair, std::int64_t n) {
+        std::memcpy(keys + (d * kKvBlock / 2 + p) * 2, pair, static_cast<std::size_t>(n) * 2);
+      });
+      pack_row(o.v.row(row) + head * o.dim, [&](std::int64_t d, const bf16* pair, std::int64_t n) {
+        bf16* out = values + (p / 2 * wide + d) * 2 + p % 2;
+        for (std::int64_t i = 0; i < n; ++i) out[2 * i] = pair[i];
+      });
+    }
+  }
+  void score(const bf16* q, std::int64_t rows, const bf16* keys, const Sums& s) const {
+    o.kernels.pair_mixes->mix({q, row_values(o.dim), rows, keys, kKvBlock, s.scores, kKvBlock,
+                               round_up(o.dim, 2), nullptr});
+  }
+  void put_weights(const float* weights, bf16* out) const {
+    o.kernels.pair_mixes->round(weights, kKvBlock, out);
+  }
+  void weigh(const bf16* weights, std::int64_t rows, std::int64_t, const bf16* values,
+             const Sums& s) const {
+    o.kernels.pair_mixes->mix(
+        {weights, kKvBlock, rows, values, width(o.dim), s.out, width(o.dim), kKvBlock, s.keep});
+  }
+
+ private:
+  /// f(d, values, n) for pairs of the rounded values [d, d + n) of a row of dim; n is 1 at most at
+  /// its end.
+  template <class F>
+  void pack_row(const float* x, const F& f) const {
+    constexpr std::int64_t kAtOnce = kTileDepth;
+    bf16 rounded[kAtOnce];
+    for (std::int64_t first = 0; first < o.dim; first += kAtOnce) {
+      const std::int64_t n = std::min(kAtOnce, o.dim - first);
+      o.kernels.pair_mixes->round(x + first, n, rounded);
+      for (std::int64_t d = 0; d < n; d += 2)
+        f(first + d, rounded + d, std::min<std::int64_t>(2, n - d));
+    }
+  }
+};
+
+/// All of it with the products of a form.
+template <class Form>
+class Attention {
+ public:
+  using Value = typename Form::Value;
+
+  Attention(const Compute& compute, const Operands& operands)
+      : compute_(compute),
+        o_(operands),
+        form_{operands},
+        row_values_(Form::row_values(o_.dim)),
+        width_(Form::width(o_.dim)) {
+    const std::int64_t panels = o_.heads * o_.blocks * panel();
+    keys_ = compute.arena.array<Value>(panels);
+    values_ = compute.arena.array<Value>(panels);
+    queries_ = compute.arena.array<Value>(compute.threads.count() * kTaskRows * query_values());
+    sums_ = compute.arena.array<float>(compute.threads.count() * sum_values());
+  }
+
+  void run() {
+    compute_.threads.for_blocks(o_.heads * o_.blocks, [&](std::int64_t task, int) {
+      form_.pack(task / o_.blocks, task % o_.blocks, keys_ + task * panel(),
+                 values_ + task * panel());
+    });
+    const std::int64_t row_tasks = divide_up(o_.q.rows, kTaskRows);
+    compute_.threads.for_blocks(o_.heads * row_tasks, [&](std::int64_t task, int worker) {
+      run_task(task / row_tasks, task % row_tasks * kTaskRows, worker);
+    });
+  }
+
+ private:
+  [[nodiscard]] std::int64_t panel() const { return row_values_ * kKvBlock; }
+  /// A query and the weights of a block of positions.
+  [[nodiscard]] std::int64_t query_values() const { return row_values_ + kKvBlock; }
+  [[nodiscard]] std::int64_t sum_values() const {
+    return round_up(kTaskRows * (width_ + kKvBlock + 3), kAlignFloats);
+  }
+
+  [[nodiscard]] Sums sums(int worker) const {
+    float* scores = sums_ + worker * sum_values();
+    float* out = scores + kTaskRows * kKvBlock;
+    float* max = out + kTaskRows * width_;
+    return {scores, out, max, max + kTaskRows, max + 2 * kTaskRows};
+  }
+
+  void run_task(std::int64_t head, std::int64_t first, int worker) const noexcept {
+    const std::int64_t rows = std::min(kTaskRows, o_.q.rows - first);
+    const Sums s = sums(worker);
+    Value* queries = queries_ + worker * kTaskRows * query_values();
+    for (std::int64_t r = 0; r < rows; ++r) {
+      form_.put_query(o_.q.row(first + r) + head * o_.dim, queries + r * row_values_);
+      s.max[r] = -std::numeric_limits<float>::infinity();
+      s.sum[r] = 0;
+    }
+    for (std::int64_t block = 0; block < o_.blocks; ++block) {
+      if (compute_.cancelled()) return;
+      attend_block(queries, rows, head * o_.blocks + block, o_.positions(block), s);
+    }
+    for (std::int64_t r = 0; r < rows; ++r) {
+      float* target = o_.out.row(first + r) + head * o_.dim;
+      for (std::int64_t d = 0; d < o_.dim; ++d) target[d] = s.out[r * width_ + d] / s.sum[r];
+    }
+  }
+
+  /// Adds `count` positions, those of panel `at`, to a task's rows.
+  void attend_block(Value* queries, std::int64_t rows, std::int64_t at, std::int64_t count,
+                    const Sums& s) const noexcept {
+    Value* weights = queries + kTaskRows * row_values_;
+    form_.score(queries, rows, keys_ + at * panel(), s);
+    for (std::int64_t r = 0; r < rows; ++r) {
+      float* scores = s.scores + r * kKvBlock;
+      s.keep[r] = o_.kernels.softmax_step(scores, count, o_.scale, s.max + r, s.sum + r);
+      form_.put_weights(scores, weights + r * kKvBlock);
+    }
+    form_.weigh(weights, rows, count, values_ + at * panel(), s);
+  }
+
+  const Compute& compute_;
+  const Operands& o_;
+  Form form_;
+  std::int64_t row_values_, width_;
+  Value *keys_, *values_;  ///< [heads][blocks] panels
+  Value* queries_;         ///< of a worker: [kTaskRows] queries, then weights
+  float* sums_;
+};
+
+template <class Form>
+void attend(const Compute& compute, const Operands& operands, const Work& work) {
+  Attention<Form> attention(compute, operands);
+  if (compute.count(work) || operands.q.rows == 0) return;
+  attention.run();
 }
 
 /// Scores, softmax (4 operations a score) and weighted values; the panels are written and read.
@@ -114,30 +237,11 @@ Work work_of(std::int64_t heads, ConstView q) {
 void bidirectional_attention(Compute& compute, std::int64_t heads, float scale, ConstView q,
                              ConstView k, ConstView v, View out) {
   const ArenaScope scope(compute.arena);
-  const std::int64_t dim = q.cols / heads, blocks = divide_up(k.rows, kKvBlock);
-  const std::int64_t panels = heads * blocks * kKvBlock * dim;
-  const Operands operands{compute.kernels,
-                          heads,
-                          dim,
-                          blocks,
-                          scale,
-                          q,
-                          k,
-                          v,
-                          out,
-                          compute.arena.array<float>(panels),
-                          compute.arena.array<float>(panels)};
-  const std::int64_t floats = Scratch::floats(dim);
-  float* memory = compute.arena.array<float>(compute.threads.count() * floats);
-  if (compute.count(work_of(heads, q)) || q.rows == 0) return;
-  compute.threads.for_blocks(heads * blocks, [&](std::int64_t task, int) {
-    pack(operands, task / blocks, task % blocks);
-  });
-  const std::int64_t row_tasks = divide_up(q.rows, kTaskRows);
-  compute.threads.for_blocks(heads * row_tasks, [&](std::int64_t task, int worker) {
-    run_task(compute, operands, task / row_tasks, task % row_tasks * kTaskRows,
-             Scratch(memory + worker * floats, dim));
-  });
+  const Operands operands{
+      compute.kernels, heads, q.cols / heads, divide_up(k.rows, kKvBlock), scale, q, k, v, out};
+  if (compute.precision == Precision::bf16 && compute.kernels.pair_mixes != nullptr)
+    return attend<Pairs>(compute, operands, work_of(heads, q));
+  attend<Floats>(compute, operands, work_of(heads, q));
 }
 
 }  // namespace sightline::kernels

@@ -34,7 +34,8 @@ struct Tally {
 };
 
 /// `f32` never rounds an activation; `bf16` may round the key/value cache and, where the kernel set
-/// multiplies bfloat16, the left operand of products with weights stored as bfloat16.
+/// multiplies bfloat16, the left operand of products with weights stored as bfloat16 and the
+/// operands of attention's products.
 enum class Precision : std::uint8_t { f32, bf16 };
 
 /// Borrowed for the duration of one run. One thread drives it.

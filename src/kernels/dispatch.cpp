@@ -4,6 +4,7 @@
 
 #include "base/cpu.hpp"
 #include "kernels/bytes.hpp"
+#include "kernels/pair_mixes.hpp"
 #include "kernels/table.hpp"
 #include "kernels/tiles.hpp"
 #include "sightline/error.hpp"
@@ -16,36 +17,52 @@ struct Set {
   bool available;
 };
 
-/// The set `base` with products of bfloat16 and of bytes in tiles, or one of both.
-Kernels with_tiles(Kernels base, std::string_view name, std::string_view needs,
-                   const TileProducts* tiles, const ByteProducts* bytes) {
+/// Products of bfloat16 and of bytes beside the rest of a set; null for those that it lacks.
+struct Products {
+  const TileProducts* tiles = nullptr;
+  const PairMixes* pair_mixes = nullptr;
+  const ByteProducts* byte_tiles = nullptr;
+};
+
+Kernels with_products(Kernels base, std::string_view name, std::string_view needs,
+                      const Products& products) {
   base.name = name;
   base.needs = needs;
-  base.tiles = tiles;
-  base.byte_tiles = bytes;
+  base.tiles = products.tiles;
+  base.pair_mixes = products.pair_mixes;
+  base.byte_tiles = products.byte_tiles;
   return base;
 }
 
 #if defined(__x86_64__)
-/// The set for these tile registers; every CPU that has them has the rest.
-const Kernels& amx(bool bf16, bool int8) {
-  const auto with = [](const TileProducts* tiles, const ByteProducts* bytes) {
-    return with_tiles(kAvx512Vnni, "amx",
-                      "amx_tile, amx_bf16 or amx_int8, avx512f avx512bw avx512dq avx512vl "
-                      "avx512_vnni fma f16c",
-                      tiles, bytes);
-  };
-  static const Kernels both = with(&kAmxTiles, &kAmxByteTiles), floats = with(&kAmxTiles, nullptr),
-                       integers = with(nullptr, &kAmxByteTiles);
-  if (bf16) return int8 ? both : floats;
-  return integers;
+/// The set for the tile registers of this CPU. A CPU that has them has the rest; where a virtual
+/// machine hides avx512_bf16, attention multiplies in float32.
+const Kernels& amx(const CpuFeatures& cpu) {
+  static const std::vector<Kernels> sets = [] {
+    std::vector<Kernels> list;
+    for (const TileProducts* tiles : {static_cast<const TileProducts*>(nullptr), &kAmxTiles}) {
+      for (const PairMixes* mixes : {static_cast<const PairMixes*>(nullptr), &kAvx512PairMixes}) {
+        for (const ByteProducts* bytes :
+             {static_cast<const ByteProducts*>(nullptr), &kAmxByteTiles}) {
+          list.push_back(
+              with_products(kAvx512Vnni, "amx",
+                            "amx_tile, amx_bf16 or amx_int8, avx512f avx512bw avx512dq avx512vl "
+                            "avx512_vnni fma f16c",
+                            {tiles, mixes, bytes}));
+        }
+      }
+    }
+    return list;
+  }();
+  const bool mixes = cpu.amx_bf16 && cpu.avx512_bf16;
+  return sets[(cpu.amx_bf16 ? 4U : 0U) + (mixes ? 2U : 0U) + (cpu.amx_int8 ? 1U : 0U)];
 }
 
 const Kernels& avx512_bf16() {
   static const Kernels set =
-      with_tiles(kAvx512Vnni, "avx512-bf16",
-                 "avx512f avx512bw avx512dq avx512vl avx512_vnni avx512_bf16 fma f16c",
-                 &kAvx512Pairs, nullptr);
+      with_products(kAvx512Vnni, "avx512-bf16",
+                    "avx512f avx512bw avx512dq avx512vl avx512_vnni avx512_bf16 fma f16c",
+                    {&kAvx512Pairs, &kAvx512PairMixes, nullptr});
   return set;
 }
 #endif
@@ -56,8 +73,8 @@ std::vector<Set> sets(const CpuFeatures& cpu) {
 #if defined(__x86_64__)
   const bool avx2 = cpu.avx2 && cpu.fma && cpu.f16c;
   const bool avx512 = avx2 && cpu.avx512f && cpu.avx512bw && cpu.avx512dq && cpu.avx512vl;
-  list.push_back({&amx(cpu.amx_bf16, cpu.amx_int8),
-                  avx512 && cpu.avx512_vnni && cpu.amx_tile && (cpu.amx_bf16 || cpu.amx_int8)});
+  list.push_back(
+      {&amx(cpu), avx512 && cpu.avx512_vnni && cpu.amx_tile && (cpu.amx_bf16 || cpu.amx_int8)});
   list.push_back({&avx512_bf16(), avx512 && cpu.avx512_vnni && cpu.avx512_bf16});
   list.push_back({&kAvx512Vnni, avx512 && cpu.avx512_vnni});
   list.push_back({&kAvx512, avx512});
@@ -85,8 +102,10 @@ const std::vector<Kernels>& twins() {
     });
     Kernels base = best_of(list);
     if (base.bytes == nullptr) base.bytes = &kPlainBytes;
-    return std::vector{with_tiles(base, "amx-twin", base.needs, &kPlainTiles, &kPlainByteTiles),
-                       with_tiles(base, "avx512-bf16-twin", base.needs, &kPlainPairs, nullptr)};
+    return std::vector{with_products(base, "amx-twin", base.needs,
+                                     {&kPlainTiles, &kPlainPairMixes, &kPlainByteTiles}),
+                       with_products(base, "avx512-bf16-twin", base.needs,
+                                     {&kPlainPairs, &kPlainPairMixes, nullptr})};
   }();
   return all;
 }

@@ -144,6 +144,7 @@ struct DeltaStep {
 
 struct TileProducts;  // tiles.hpp
 struct ByteProducts;  // bytes.hpp
+struct PairMixes;     // pair_mixes.hpp
 
 struct Kernels {
   std::string_view name;
@@ -205,6 +206,8 @@ struct Kernels {
 
   /// Products of bfloat16 with tile registers; null in a set that has none.
   const TileProducts* tiles = nullptr;
+  /// Attention's products of bfloat16; null in a set that has none, which uses mix_panel.
+  const PairMixes* pair_mixes = nullptr;
 
   /// Products of 8-bit codes with activations of 8 bits; null in a set that gains nothing from
   /// them, whose activations have 16 bits then.

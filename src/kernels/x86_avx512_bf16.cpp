@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "kernels/pair_mixes.hpp"
 #include "kernels/target.hpp"
 #include "kernels/tiles.hpp"
 
@@ -21,6 +22,12 @@ struct PairLine {
 
   static PairLine load(const void* p) { return {_mm512_loadu_si512(p)}; }
   void store(void* p) const { _mm512_storeu_si512(p, v); }
+  /// One pair in all places.
+  static PairLine repeat(const bf16* pair) {
+    int bits = 0;
+    __builtin_memcpy(&bits, pair, sizeof bits);
+    return {_mm512_set1_epi32(bits)};
+  }
   static PairLine round(const float* x) {
     const __m512 first = _mm512_loadu_ps(x), second = _mm512_loadu_ps(x + 16);
     PairLine line;
@@ -35,6 +42,9 @@ struct PairSums {
   __m512 v;
 
   static PairSums all(float x) { return {_mm512_set1_ps(x)}; }
+  static PairSums load(const float* p) { return {_mm512_loadu_ps(p)}; }
+  void store(float* p) const { _mm512_storeu_ps(p, v); }
+  [[nodiscard]] PairSums times(float x) const { return {_mm512_mul_ps(v, _mm512_set1_ps(x))}; }
   void add_products(PairLine x, PairLine w) {
     __asm__("vdpbf16ps %2, %1, %0" : "+v"(v) : "v"(x.v), "v"(w.v));
   }
@@ -57,14 +67,17 @@ struct PairSums {
   }
 };
 
-// A blank line keeps the order: the second file uses the first.
+// Blank lines keep the order: each file uses the ones before it.
 #include "kernels/loops.inc.hpp"
 
 #include "kernels/pairs.inc.hpp"
 
+#include "kernels/pair_mixes.inc.hpp"
+
 }  // namespace
 
 const TileProducts kAvx512Pairs = kPairProducts;
+const PairMixes kAvx512PairMixes = kPairMixes;
 
 }  // namespace sightline::kernels
 

@@ -1,5 +1,6 @@
 // Protects the attention of a picture's rows: right against a plain double-precision softmax for
-// every head width and number of rows, and bits of a row that depend on the keys alone.
+// every head width and number of rows, and bits of a row that depend on the keys alone; in float32
+// and with products of bfloat16.
 #include "kernels/bidirectional_attention.hpp"
 
 #include <algorithm>
@@ -22,8 +23,9 @@ struct Case {
 };
 
 std::vector<float> attend(const Kernels& set, int threads, const Case& c, std::int64_t first,
-                          std::int64_t rows) {
+                          std::int64_t rows, Precision precision = Precision::f32) {
   Machine machine(set, threads);
+  machine.compute.precision = precision;
   std::vector<float> out(static_cast<std::size_t>(rows * c.heads * c.dim), 55.0F);
   bidirectional_attention(machine.compute, c.heads, c.scale(), c.part(0).slice_rows(first, rows),
                           c.part(1), c.part(2), View(out.data(), rows, c.heads * c.dim));
@@ -75,21 +77,26 @@ TEST_P(BidirectionalAttentionTest, LargeScoresDoNotOverflow) {
   EXPECT_LE(relative_l2(attend(set(), 1, c, 0, 70), exact(c)), 1e-3);
 }
 
-TEST_P(BidirectionalAttentionTest, BitsOfARowDependOnTheKeysAlone) {
+void expect_bits_of_the_keys_alone(const Kernels& set, Precision precision) {
   for (const std::int64_t dim : {64, 72}) {
     const Case c{4, dim, 230};
     const std::int64_t cols = c.heads * dim;
-    const auto all = attend(set(), 1, c, 0, c.rows);
+    const auto all = attend(set, 1, c, 0, c.rows, precision);
     for (const int threads : {2, 3, 7})
-      EXPECT_TRUE(same_bits(all, attend(set(), threads, c, 0, c.rows)));
+      EXPECT_TRUE(same_bits(all, attend(set, threads, c, 0, c.rows, precision)));
     for (const std::int64_t first : {0, 1, 95, 96, 200}) {
       for (const std::int64_t rows : {1, 2, 5, 30}) {
         const std::vector<float> expected(all.begin() + first * cols,
                                           all.begin() + (first + rows) * cols);
-        EXPECT_TRUE(same_bits(attend(set(), 2, c, first, rows), expected)) << first << "+" << rows;
+        EXPECT_TRUE(same_bits(attend(set, 2, c, first, rows, precision), expected))
+            << first << "+" << rows;
       }
     }
   }
+}
+
+TEST_P(BidirectionalAttentionTest, BitsOfARowDependOnTheKeysAlone) {
+  expect_bits_of_the_keys_alone(set(), Precision::f32);
 }
 
 TEST_P(BidirectionalAttentionTest, StopsWhenCancelled) {
@@ -104,6 +111,46 @@ TEST_P(BidirectionalAttentionTest, StopsWhenCancelled) {
 }
 
 SIGHTLINE_EVERY_SET(BidirectionalAttentionTest);
+
+/// The sets that multiply pairs of bfloat16.
+class RoundedAttention : public EverySet {};
+
+// A query, key, value or weight is rounded by at most 2^-9 of itself; scores of these rows are
+// sums of `dim` such products, so that weights move by a few times that.
+TEST_P(RoundedAttention, IsNearDoublePrecision) {
+  for (const std::int64_t dim : {16, 24, 64, 72, 80, 20, 7}) {
+    for (const std::int64_t rows : {1, 63, 64, 131}) {
+      const Case c{3, dim, rows};
+      const double off = relative_l2(attend(set(), 2, c, 0, rows, Precision::bf16), exact(c));
+      EXPECT_LE(off, 1.2e-2) << "width " << dim << ", rows " << rows;
+      EXPECT_GE(off, 5e-4) << "was anything rounded?";
+    }
+  }
+}
+
+TEST_P(RoundedAttention, BitsOfARowDependOnTheKeysAlone) {
+  expect_bits_of_the_keys_alone(set(), Precision::bf16);
+}
+
+TEST_P(RoundedAttention, Float32RoundsNothing) {
+  const Case c{3, 72, 131};
+  EXPECT_LE(relative_l2(attend(set(), 2, c, 0, 131), exact(c)), 1e-6);
+}
+
+INSTANTIATE_TEST_SUITE_P(, RoundedAttention,
+                         testing::Values("amx-twin", "amx", "avx512-bf16-twin", "avx512-bf16"),
+                         [](const auto& info) { return test_name(info.param); });
+
+TEST(AttentionInPairs, EverySetThatMultipliesThemHasTheSameBits) {
+  const Case c{3, 72, 131};
+  const auto expected = attend(select("avx512-bf16-twin"), 1, c, 0, 131, Precision::bf16);
+  // The rest of the twin is the best other set of this machine, whose softmax the set shares.
+  for (const SetInfo& info : list_sets()) {
+    if (!info.available || (info.name != "avx512-bf16" && info.name != "amx-twin")) continue;
+    EXPECT_TRUE(same_bits(attend(select(info.name), 2, c, 0, 131, Precision::bf16), expected))
+        << info.name;
+  }
+}
 
 }  // namespace
 }  // namespace sightline::kernels
