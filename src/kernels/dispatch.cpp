@@ -38,24 +38,21 @@ Kernels with_products(Kernels base, std::string_view name, std::string_view need
 /// The set for the tile registers of this CPU. A CPU that has them has the rest; where a virtual
 /// machine hides avx512_bf16, attention multiplies in float32.
 const Kernels& amx(const CpuFeatures& cpu) {
+  constexpr unsigned kBytes = 1, kMixes = 2, kTiles = 4;
   static const std::vector<Kernels> sets = [] {
     std::vector<Kernels> list;
-    for (const TileProducts* tiles : {static_cast<const TileProducts*>(nullptr), &kAmxTiles}) {
-      for (const PairMixes* mixes : {static_cast<const PairMixes*>(nullptr), &kAvx512PairMixes}) {
-        for (const ByteProducts* bytes :
-             {static_cast<const ByteProducts*>(nullptr), &kAmxByteTiles}) {
-          list.push_back(
-              with_products(kAvx512Vnni, "amx",
-                            "amx_tile, amx_bf16 or amx_int8, avx512f avx512bw avx512dq avx512vl "
-                            "avx512_vnni fma f16c",
-                            {tiles, mixes, bytes}));
-        }
-      }
+    for (unsigned has = 0; has <= (kBytes | kMixes | kTiles); ++has) {
+      list.push_back(with_products(kAvx512Vnni, "amx",
+                                   "amx_tile, amx_bf16 or amx_int8, avx512f avx512bw avx512dq "
+                                   "avx512vl avx512_vnni fma f16c",
+                                   {(has & kTiles) != 0 ? &kAmxTiles : nullptr,
+                                    (has & kMixes) != 0 ? &kAvx512PairMixes : nullptr,
+                                    (has & kBytes) != 0 ? &kAmxByteTiles : nullptr}));
     }
     return list;
   }();
   const bool mixes = cpu.amx_bf16 && cpu.avx512_bf16;
-  return sets[(cpu.amx_bf16 ? 4U : 0U) + (mixes ? 2U : 0U) + (cpu.amx_int8 ? 1U : 0U)];
+  return sets[(cpu.amx_bf16 ? kTiles : 0U) | (mixes ? kMixes : 0U) | (cpu.amx_int8 ? kBytes : 0U)];
 }
 
 const Kernels& avx512_bf16() {
