@@ -17,10 +17,6 @@ namespace {
 constexpr std::int64_t kTaskRows =
     48;  // query rows times heads of a task: its scratch stays in the second-level cache
 
-constexpr std::int64_t round_up(std::int64_t n, std::int64_t multiple) {
-  return (n + multiple - 1) / multiple * multiple;
-}
-
 struct Operands {
   const Kernels& kernels;
   const AttentionShape& shape;

@@ -5,7 +5,6 @@
 #include "kernels/bidirectional_attention.hpp"
 
 #include <algorithm>
-#include <cstring>
 #include <limits>
 
 #include "kernels/attention.hpp"
@@ -20,9 +19,7 @@ namespace {
 // Query rows of a task: its queries, scores and outputs stay in the second-level cache with a block
 // of keys and values. A multiple of the six rows of a register tile.
 constexpr std::int64_t kTaskRows = 96;
-constexpr std::int64_t kAlignFloats = 16;  // a cache line
-
-constexpr std::int64_t round_up(std::int64_t n, std::int64_t by) { return divide_up(n, by) * by; }
+static_assert(kTaskRows % 32 == 0, "or two workers' scratch would share a cache line");
 
 struct Operands {
   const Kernels& kernels;
@@ -36,7 +33,7 @@ struct Operands {
   }
 };
 
-/// Outputs of a task before they are divided, and what the softmax of its rows keeps.
+/// A task's scores, its outputs before they are divided, and what the softmax of its rows keeps.
 struct Sums {
   float *scores, *out, *max, *sum, *keep;
 };
@@ -90,17 +87,24 @@ struct Pairs {
   /// keys [dim / 2][kKvBlock][2], values [kKvBlock / 2][width][2], zeros where nothing is.
   void pack(std::int64_t head, std::int64_t block, bf16* keys, bf16* values) const {
     const std::int64_t count = o.positions(block), wide = width(o.dim);
-    std::fill(keys, keys + row_values(o.dim) * kKvBlock, bf16{});
-    std::fill(values, values + row_values(o.dim) * kKvBlock, bf16{});
+    if (count < kKvBlock) {
+      std::fill(keys, keys + round_up(o.dim, 2) * kKvBlock, bf16{});
+      std::fill(values, values + wide * kKvBlock, bf16{});
+    }
     for (std::int64_t p = 0; p < count; ++p) {
-      const std::int64_t row = block * kKvBlock + p;
-      pack_row(o.k.row(row) + head * o.dim, [&](std::int64_t d, const bf16* pair, std::int64_t n) {
-        std::memcpy(keys + (d * kKvBlock / 2 + p) * 2, pair, static_cast<std::size_t>(n) * 2);
-      });
-      pack_row(o.v.row(row) + head * o.dim, [&](std::int64_t d, const bf16* pair, std::int64_t n) {
-        bf16* out = values + (p / 2 * wide + d) * 2 + p % 2;
-        for (std::int64_t i = 0; i < n; ++i) out[2 * i] = pair[i];
-      });
+      const float* key = o.k.row(block * kKvBlock + p) + head * o.dim;
+      const float* value = o.v.row(block * kKvBlock + p) + head * o.dim;
+      for (std::int64_t first = 0; first < o.dim; first += kTileDepth) {
+        const std::int64_t n = std::min(kTileDepth, o.dim - first);
+        bf16 rounded[kTileDepth];  // zeros behind n
+        o.kernels.pair_mixes->round(key + first, n, rounded);
+        for (std::int64_t d = 0; d < n; d += 2)
+          std::copy(rounded + d, rounded + d + 2, keys + (first + d) * kKvBlock + 2 * p);
+        o.kernels.pair_mixes->round(value + first, n, rounded);
+        bf16* out = values + (p / 2 * wide + first) * 2 + p % 2;
+        for (std::int64_t d = 0; d < std::min(kTileDepth, wide - first); ++d)
+          out[2 * d] = rounded[d];
+      }
     }
   }
   void score(const bf16* q, std::int64_t rows, const bf16* keys, const Sums& s) const {
@@ -114,21 +118,6 @@ struct Pairs {
              const Sums& s) const {
     o.kernels.pair_mixes->mix(
         {weights, kKvBlock, rows, values, width(o.dim), s.out, width(o.dim), kKvBlock, s.keep});
-  }
-
- private:
-  /// f(d, values, n) for pairs of the rounded values [d, d + n) of a row of dim; n is 1 at most at
-  /// its end.
-  template <class F>
-  void pack_row(const float* x, const F& f) const {
-    constexpr std::int64_t kAtOnce = kTileDepth;
-    bf16 rounded[kAtOnce];
-    for (std::int64_t first = 0; first < o.dim; first += kAtOnce) {
-      const std::int64_t n = std::min(kAtOnce, o.dim - first);
-      o.kernels.pair_mixes->round(x + first, n, rounded);
-      for (std::int64_t d = 0; d < n; d += 2)
-        f(first + d, rounded + d, std::min<std::int64_t>(2, n - d));
-    }
   }
 };
 
@@ -166,9 +155,7 @@ class Attention {
   [[nodiscard]] std::int64_t panel() const { return row_values_ * kKvBlock; }
   /// A query and the weights of a block of positions.
   [[nodiscard]] std::int64_t query_values() const { return row_values_ + kKvBlock; }
-  [[nodiscard]] std::int64_t sum_values() const {
-    return round_up(kTaskRows * (width_ + kKvBlock + 3), kAlignFloats);
-  }
+  [[nodiscard]] std::int64_t sum_values() const { return kTaskRows * (width_ + kKvBlock + 3); }
 
   [[nodiscard]] Sums sums(int worker) const {
     float* scores = sums_ + worker * sum_values();

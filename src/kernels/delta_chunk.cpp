@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "kernels/delta_rule.hpp"
+#include "kernels/row_blocks.hpp"
 #include "kernels/table.hpp"
 
 namespace sightline::kernels {
@@ -15,10 +16,6 @@ namespace {
 // others.
 constexpr float kForgotten = -120;
 constexpr std::int64_t kBand = 16;  // rows that are solved or combined together
-
-constexpr std::int64_t round_up(std::int64_t n, std::int64_t multiple) {
-  return (n + multiple - 1) / multiple * multiple;
-}
 
 /// One worker's scratch; n <= kDeltaChunk rows of it are in use.
 struct Scratch {

@@ -39,7 +39,7 @@ Kernels with_products(Kernels base, std::string_view name, std::string_view need
 /// machine hides avx512_bf16, attention multiplies in float32.
 const Kernels& amx(const CpuFeatures& cpu) {
   constexpr unsigned kBytes = 1, kMixes = 2, kTiles = 4;
-  static const std::vector<Kernels> sets = [] {
+  static const std::vector<Kernels> all = [] {
     std::vector<Kernels> list;
     for (unsigned has = 0; has <= (kBytes | kMixes | kTiles); ++has) {
       list.push_back(with_products(kAvx512Vnni, "amx",
@@ -52,7 +52,7 @@ const Kernels& amx(const CpuFeatures& cpu) {
     return list;
   }();
   const bool mixes = cpu.amx_bf16 && cpu.avx512_bf16;
-  return sets[(cpu.amx_bf16 ? kTiles : 0U) | (mixes ? kMixes : 0U) | (cpu.amx_int8 ? kBytes : 0U)];
+  return all[(cpu.amx_bf16 ? kTiles : 0U) | (mixes ? kMixes : 0U) | (cpu.amx_int8 ? kBytes : 0U)];
 }
 
 const Kernels& avx512_bf16() {

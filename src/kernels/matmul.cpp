@@ -25,8 +25,6 @@ constexpr std::int64_t kGroupedFloats =
 constexpr std::int64_t kFewRows = 16;  // up to here tiles are smaller,
 constexpr std::int64_t kFewOuts = 32;  // since they do less with their weights
 
-constexpr std::int64_t round_up(std::int64_t n, std::int64_t by) { return divide_up(n, by) * by; }
-
 /// Rounded rows (kernels: round_step).
 struct Rounded {
   const std::byte* x = nullptr;

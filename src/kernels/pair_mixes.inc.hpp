@@ -5,9 +5,8 @@
 /// Rows and vectors of a register tile: 24 sums.
 constexpr std::int64_t kMixRows = 6, kMixVectors = 4;
 
-void round_row_to_pairs(const float* x, std::int64_t n, bf16* out) {
-  for (std::int64_t k = 0; k < n; k += kLineValues) round_line(x + k, n - k).store(out + k);
-}
+/// A group of one row.
+void round_row_to_pairs(const float* x, std::int64_t n, bf16* out) { lay_rows({x, n, 1, n, out}); }
 
 /// R rows and V vectors of columns. A function of its own for the reason that panel_tile has.
 template <int R, int V>

@@ -16,6 +16,7 @@ inline constexpr std::int64_t kValuesPerBlock = 1 << 15;
 inline constexpr std::int64_t kSerialWork = 1 << 16;
 
 constexpr std::int64_t divide_up(std::int64_t n, std::int64_t by) { return (n + by - 1) / by; }
+constexpr std::int64_t round_up(std::int64_t n, std::int64_t by) { return divide_up(n, by) * by; }
 
 /// Calls fn(begin, end) over [0, rows) in pieces; serial when all of it is one piece.
 template <class F>
