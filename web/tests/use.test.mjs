@@ -69,11 +69,11 @@ test('the command is copied, or selected where the browser refuses', async () =>
   await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
   const command = await page.locator('.command code').innerText();
   await page.click('.command button');
-  assert.equal(await page.locator('.command button').innerText(), 'Copied');
+  await page.locator('.command button', { hasText: 'Copied' }).waitFor();
   assert.equal(await page.evaluate(() => navigator.clipboard.readText()), command);
   await page.evaluate(() => { navigator.clipboard.writeText = () => Promise.reject(new Error('refused')); });
   await page.click('.command button');
-  assert.equal(await page.evaluate(() => String(getSelection())), command);
+  await page.waitForFunction((text) => String(getSelection()) === text, command);
   await page.context().close();
 });
 
