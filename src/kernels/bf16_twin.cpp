@@ -27,6 +27,15 @@ struct PairLine {
     for (std::int64_t i = 0; i < 32; ++i) line.values[i] = pair[i % 2];
     return line;
   }
+  /// The first, or last, 16 values of two lines in turn.
+  static PairLine lower_pairs(const PairLine& a, const PairLine& b) { return pairs(a, b, 0); }
+  static PairLine upper_pairs(const PairLine& a, const PairLine& b) { return pairs(a, b, 16); }
+  static PairLine pairs(const PairLine& a, const PairLine& b, std::int64_t first) {
+    PairLine line;
+    for (std::int64_t i = 0; i < 32; ++i)
+      line.values[i] = (i % 2 == 0 ? a : b).values[first + i / 2];
+    return line;
+  }
   /// To nearest even; denormal numbers become zero before.
   static PairLine round(const float* x) {
     PairLine line;

@@ -2,6 +2,7 @@
 // set has such products. Only src/kernels/ includes this file.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include "base/bf16.hpp"
@@ -31,6 +32,10 @@ struct PairMixes {
   /// may become zero.
   void (*round)(const float* x, std::int64_t n, bf16* out) = nullptr;
   void (*mix)(const PairMix& p) = nullptr;
+  /// Two rows of n values of bfloat16 (any alignment; the second may be null: zeros) as a row of a
+  /// panel: out[d] = {first[d], second[d]}, zeros behind them to a multiple of kPairColumns.
+  void (*pair)(const std::byte* first, const std::byte* second, std::int64_t n,
+               bf16* out) = nullptr;
 };
 
 extern const PairMixes kPlainPairMixes;  // bf16_twin.cpp

@@ -1,6 +1,6 @@
 // Included after pairs.inc.hpp by every file that multiplies pairs of bfloat16 in vectors, inside
-// its namespace: rows of pairs, each repeated over a vector, times panels of pairs. No sum runs
-// across the lanes of a vector.
+// its namespace: rows of pairs, each repeated over a vector, times panels of pairs, and how two
+// rows become one of a panel. No sum runs across the lanes of a vector.
 
 /// Rows and vectors of a register tile: 24 sums.
 constexpr std::int64_t kMixRows = 6, kMixVectors = 4;
@@ -59,4 +59,22 @@ void mix_pairs(const PairMix& p) {
   for (; row < p.rows; ++row) mix_pair_rows<1>(p, row);
 }
 
-constexpr PairMixes kPairMixes{.round = round_row_to_pairs, .mix = mix_pairs};
+/// kLineValues of a row, or as many as there are and zeros; nothing of a row that is null.
+inline PairLine stored_line(const std::byte* row, std::int64_t first, std::int64_t n) {
+  if (row != nullptr && n - first >= kLineValues) return PairLine::load(row + first * kValueBytes);
+  alignas(64) std::byte last[kLineBytes] = {};
+  if (row != nullptr)
+    __builtin_memcpy(last, row + first * kValueBytes,
+                     static_cast<std::size_t>((n - first) * kValueBytes));
+  return PairLine::load(last);
+}
+
+void pair_rows(const std::byte* first, const std::byte* second, std::int64_t n, bf16* out) {
+  for (std::int64_t d = 0; d < n; d += kLineValues, out += 2 * kLineValues) {
+    const PairLine a = stored_line(first, d, n), b = stored_line(second, d, n);
+    PairLine::lower_pairs(a, b).store(out);
+    if (n - d > kPairColumns) PairLine::upper_pairs(a, b).store(out + kLineValues);
+  }
+}
+
+constexpr PairMixes kPairMixes{.round = round_row_to_pairs, .mix = mix_pairs, .pair = pair_rows};

@@ -28,11 +28,24 @@ struct PairLine {
     __builtin_memcpy(&bits, pair, sizeof bits);
     return {_mm512_set1_epi32(bits)};
   }
+  /// The first, or last, 16 values of two lines in turn.
+  static PairLine lower_pairs(PairLine a, PairLine b) { return pairs(a, b, 0); }
+  static PairLine upper_pairs(PairLine a, PairLine b) { return pairs(a, b, 0x00100010); }
   static PairLine round(const float* x) {
     const __m512 first = _mm512_loadu_ps(x), second = _mm512_loadu_ps(x + 16);
     PairLine line;
     __asm__("vcvtne2ps2bf16 %2, %1, %0" : "=v"(line.v) : "v"(second), "v"(first));
     return line;
+  }
+
+ private:
+  /// Values `first` + 0, 1, ... of a, each with that of b behind it.
+  static PairLine pairs(PairLine a, PairLine b, int first) {
+    constexpr int kOfB = 0x00200000, kTwo = 0x00010001;
+    const __m512i places = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+    const __m512i index = _mm512_add_epi32(_mm512_mullo_epi32(places, _mm512_set1_epi32(kTwo)),
+                                           _mm512_set1_epi32(first + kOfB));
+    return {_mm512_permutex2var_epi16(a.v, index, b.v)};
   }
 };
 

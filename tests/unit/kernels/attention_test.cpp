@@ -1,6 +1,7 @@
 // Protects tiled attention: right against a plain double-precision softmax for every head width
-// and grouping, and the promise that a query row's bits depend neither on its company, nor on
-// threads, nor on how a prompt was cut.
+// and grouping, in pairs of bfloat16 as near to it as rounding allows, and the promise that a query
+// row's bits depend neither on its company, nor on threads, nor on how a prompt was cut, nor on
+// what it does not see.
 #include "kernels/attention.hpp"
 
 #include <algorithm>
@@ -64,8 +65,10 @@ Case make_case(const AttentionShape& shape, std::int64_t first, std::int64_t row
 }
 
 std::vector<float> attend(const Kernels& set, int threads, const Case& c, std::int64_t begin,
-                          std::int64_t count, std::int64_t length) {
+                          std::int64_t count, std::int64_t length,
+                          Precision precision = Precision::f32) {
   Machine machine(set, threads);
+  machine.compute.precision = precision;
   const std::int64_t cols = c.shape.heads * c.shape.head_dim;
   std::vector<float> out(static_cast<std::size_t>(count * cols), 55.0F);
   attention(machine.compute, c.shape, ConstView(c.q.data() + begin * cols, count, cols),
@@ -126,25 +129,65 @@ TEST_P(AttentionTest, LargeScoresDoNotOverflow) {
   EXPECT_LE(relative_l2(out, exact(c)), 1e-3);
 }
 
+void expect_bits_of_the_row_alone(const Kernels& set, const Case& c, Precision precision) {
+  const std::int64_t cols = c.shape.heads * c.shape.head_dim;
+  const auto all = attend(set, 1, c, 0, c.rows, c.length, precision);
+  for (const int threads : {2, 3, 7})
+    EXPECT_TRUE(same_bits(all, attend(set, threads, c, 0, c.rows, c.length, precision)));
+  for (const std::int64_t count : {1, 2, 5, 64}) {
+    for (const std::int64_t begin : {0, 1, 33, 34, 98, 106}) {
+      // Later positions do not exist yet when a prompt comes in pieces.
+      const auto part = attend(set, 2, c, begin, count, c.first + begin + count, precision);
+      const std::vector<float> expected(all.begin() + begin * cols,
+                                        all.begin() + (begin + count) * cols);
+      EXPECT_TRUE(same_bits(part, expected)) << count << " rows from " << begin;
+    }
+  }
+}
+
+/// Eight heads of two groups, and five of one.
+std::vector<AttentionShape> grouped_shapes(std::int64_t dim) {
+  return {shape_of(8, 2, dim), shape_of(5, 1, dim)};
+}
+
 TEST_P(AttentionTest, BitsOfARowDependOnTheRowAlone) {
   for (const DType dtype : {DType::f32, DType::bf16}) {
-    for (const std::int64_t heads : {8, 5}) {
-      const Case c = make_case(shape_of(heads, heads == 8 ? 2 : 1, 72), 30, 170, 200, dtype);
-      const std::int64_t cols = heads * 72;
-      const auto all = attend(set(), 1, c, 0, 170, 200);
-      for (const int threads : {2, 3, 7})
-        EXPECT_TRUE(same_bits(all, attend(set(), threads, c, 0, 170, 200)));
-      for (const std::int64_t count : {1, 2, 5, 64}) {
-        for (const std::int64_t begin : {0, 1, 33, 34, 98, 106}) {
-          // Later positions do not exist yet when a prompt comes in pieces.
-          const auto part = attend(set(), 2, c, begin, count, c.first + begin + count);
-          const std::vector<float> expected(all.begin() + begin * cols,
-                                            all.begin() + (begin + count) * cols);
-          EXPECT_TRUE(same_bits(part, expected)) << count << " rows from " << begin;
-        }
+    for (const AttentionShape& shape : grouped_shapes(72))
+      expect_bits_of_the_row_alone(set(), make_case(shape, 30, 170, 200, dtype), Precision::f32);
+  }
+}
+
+/// What comes after position `last` is no number.
+void spoil_after(std::int64_t last, Case& c) {
+  for (auto* blocks : {&c.key_blocks, &c.value_blocks}) {
+    for (std::int64_t p = last + 1; p < c.length; ++p) {
+      for (std::int64_t h = 0; h < c.shape.kv_heads; ++h) {
+        const std::int64_t bytes = c.shape.head_dim * dtype_size(c.dtype);
+        std::byte* row = (*blocks)[static_cast<std::size_t>(p / kKvBlock)].data() +
+                         (h * kKvBlock + p % kKvBlock) * bytes;
+        std::memset(row, 0xff, static_cast<std::size_t>(bytes));
       }
     }
   }
+}
+
+void expect_no_glance_ahead(const Kernels& set, DType dtype, Precision precision) {
+  for (const std::int64_t last : {66, 67}) {
+    Case c = make_case(shape_of(4, 2, 40), 60, 20, 80, dtype);
+    const std::int64_t values = (last + 1 - c.first) * 4 * 40;
+    auto before = attend(set, 1, c, 0, c.rows, c.length, precision);
+    spoil_after(last, c);
+    auto after = attend(set, 1, c, 0, c.rows, c.length, precision);
+    EXPECT_TRUE(std::isnan(after.back()));
+    before.resize(static_cast<std::size_t>(values));
+    after.resize(static_cast<std::size_t>(values));
+    EXPECT_TRUE(same_bits(before, after)) << "to position " << last;
+  }
+}
+
+TEST_P(AttentionTest, WhatARowDoesNotSeeMayBeAnything) {
+  for (const DType dtype : {DType::f32, DType::bf16})
+    expect_no_glance_ahead(set(), dtype, Precision::f32);
 }
 
 TEST_P(AttentionTest, StopsWhenCancelled) {
@@ -159,6 +202,55 @@ TEST_P(AttentionTest, StopsWhenCancelled) {
 }
 
 SIGHTLINE_EVERY_SET(AttentionTest);
+
+/// The sets that multiply pairs of bfloat16.
+class AttentionOverRoundedKeys : public EverySet {};
+
+// Beside keys and values, which exact() has as they are stored, a query or weight is rounded by at
+// most 2^-9 of itself; weights move by a few times that, as scores are sums of `dim` products.
+TEST_P(AttentionOverRoundedKeys, IsNearDoublePrecision) {
+  for (const std::int64_t dim : {16, 32, 64, 72, 80, 128, 256, 20, 7}) {
+    const Case c = make_case(shape_of(4, 2, dim), 60, 75, 135, DType::bf16);
+    const double off = relative_l2(attend(set(), 2, c, 0, 75, 135, Precision::bf16), exact(c));
+    EXPECT_LE(off, 1.2e-2) << "width " << dim;
+    EXPECT_GE(off, 5e-4) << "was anything rounded?";
+  }
+}
+
+TEST_P(AttentionOverRoundedKeys, BitsOfARowDependOnTheRowAlone) {
+  for (const std::int64_t dim : {72, 256}) {
+    for (const AttentionShape& shape : grouped_shapes(dim)) {
+      expect_bits_of_the_row_alone(set(), make_case(shape, 30, 170, 200, DType::bf16),
+                                   Precision::bf16);
+    }
+  }
+}
+
+TEST_P(AttentionOverRoundedKeys, WhatARowDoesNotSeeMayBeAnything) {
+  expect_no_glance_ahead(set(), DType::bf16, Precision::bf16);
+}
+
+TEST_P(AttentionOverRoundedKeys, Float32RoundsNothing) {
+  const Case c = make_case(shape_of(4, 2, 72), 60, 75, 135, DType::f32);
+  for (const Precision precision : {Precision::f32, Precision::bf16})
+    EXPECT_LE(relative_l2(attend(set(), 2, c, 0, 75, 135, precision), exact(c)), 1e-6);
+}
+
+INSTANTIATE_TEST_SUITE_P(, AttentionOverRoundedKeys,
+                         testing::Values("amx-twin", "amx", "avx512-bf16-twin", "avx512-bf16"),
+                         [](const auto& info) { return test_name(info.param); });
+
+// The rest of a twin is the best other set of this machine, whose softmax the set shares.
+TEST(AttentionOverKeysInPairs, TheInstructionsHaveTheBitsOfTheTwin) {
+  const Case c = make_case(shape_of(8, 2, 72), 30, 170, 200, DType::bf16);
+  for (const SetInfo& info : list_sets()) {
+    if (!info.available || (info.name != "avx512-bf16" && info.name != "amx")) continue;
+    const auto expected =
+        attend(select(std::string(info.name) + "-twin"), 1, c, 0, 170, 200, Precision::bf16);
+    EXPECT_TRUE(same_bits(attend(select(info.name), 2, c, 0, 170, 200, Precision::bf16), expected))
+        << info.name;
+  }
+}
 
 }  // namespace
 }  // namespace sightline::kernels

@@ -116,10 +116,32 @@ TEST(PlainPairMixes, RoundToNearestEvenAndPad) {
   }
 }
 
+void expect_paired(const PairMixes& mixes) {
+  for (const std::int64_t n : {1, 15, 16, 17, 31, 32, 33, 72, 256}) {
+    const auto x = rounded(random_values(2 * n + 1, 9));
+    for (const bool both : {true, false}) {
+      const std::int64_t cols = (n + kPairColumns - 1) / kPairColumns * kPairColumns;
+      std::vector<bf16> out(static_cast<std::size_t>(2 * cols + 1), bf16{7});
+      const auto* first = reinterpret_cast<const std::byte*>(x.data() + 1);
+      mixes.pair(first, both ? first + n * 2 : nullptr, n, out.data());
+      for (std::int64_t i = 0; i < 2 * cols; ++i) {
+        const bool there = i / 2 < n && (both || i % 2 == 0);
+        const auto at = static_cast<std::size_t>(1 + i % 2 * n + i / 2);
+        ASSERT_EQ(out[static_cast<std::size_t>(i)].bits, there ? x[at].bits : 0)
+            << i << " of " << n;
+      }
+      EXPECT_EQ(out.back().bits, 7) << "behind the end of " << n;
+    }
+  }
+}
+
+TEST(PlainPairMixes, PairRowsAndPad) { expect_paired(kPlainPairMixes); }
+
 #if defined(__x86_64__)
 TEST(Avx512PairMixes, HaveTheBitsOfThePlainOnes) {
   if (!cpu_features().avx512_bf16) GTEST_SKIP() << "this CPU lacks avx512_bf16";
   expect_corners(kAvx512PairMixes);
+  expect_paired(kAvx512PairMixes);
   for (const Size& size : sizes()) {
     Operands o(size, 6);
     // Products that leave the normal numbers on both sides.
