@@ -64,9 +64,6 @@ struct IntegerTile {
   std::int64_t first = 0, depth = 0;  ///< the step
 };
 
-/// Four floats: a vector type of GCC and Clang, for any machine.
-using Four = float __attribute__((vector_size(16)));
-
 /// y[0, O) = total · (scale · scales), or that added to it.
 template <int O>
 inline void add_step(const float* total, float scale, const float* scales, bool first, float* y) {

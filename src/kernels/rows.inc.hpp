@@ -1,6 +1,25 @@
 // Included once by every vector set, inside its region: the loops over one row. Plain loops that
 // the compiler vectorises; sums run in a fixed number of strands and end in a fixed tree.
 
+/// Four floats: a vector type of GCC and Clang, for any machine.
+using Four = float __attribute__((vector_size(16)));
+
+/// f over N floats: the upper half with the lower one until one is left. Spelt out in vectors: from
+/// a loop over halves GCC 12 makes branches.
+template <int N, class F>
+inline float fold_halves(const float* x, const F& f) {
+  static_assert(N == 16 || N == 8);
+  Four v[N / 4];
+  __builtin_memcpy(v, x, sizeof v);
+  if constexpr (N == 16) {
+    v[0] = f(v[0], v[2]);
+    v[1] = f(v[1], v[3]);
+  }
+  const Four four = f(v[0], v[1]);
+  const Four two = f(four, __builtin_shufflevector(four, four, 2, 3, 2, 3));
+  return f(two, __builtin_shufflevector(two, two, 1, 1, 1, 1))[0];
+}
+
 constexpr std::int64_t kStrands = 8;
 
 inline double tree_sum(const double* s) {
@@ -136,8 +155,7 @@ float softmax_step(float* scores, std::int64_t n, float scale, float* max, float
   }
   float lanes[16];
   tops.store(lanes);
-  float top = lanes[0];
-  for (int s = 1; s < Vec::kLanes; ++s) top = lanes[s] > top ? lanes[s] : top;
+  const float top = fold_halves<Vec::kLanes>(lanes, [](Four a, Four b) { return b > a ? b : a; });
   const Vec shift = Vec::all(top);
   Vec sums[kChains];
   for (int i = 0; i < kVecs; ++i) {
@@ -146,11 +164,8 @@ float softmax_step(float* scores, std::int64_t n, float scale, float* max, float
     sums[i % kChains] = i < kChains ? p : Vec::add(sums[i % kChains], p);
   }
   for (int i = 0; i < kChains; ++i) sums[i].store(lanes + i * Vec::kLanes);
-  for (int width = 8; width > 0; width /= 2) {
-    for (int s = 0; s < width; ++s) lanes[s] += lanes[s + width];
-  }
-  const float keep = exp_of(*max - top);
-  *sum = *sum * keep + lanes[0];
+  const float keep = *max == top ? 1.0F : exp_of(*max - top);  // most blocks hold no new maximum
+  *sum = *sum * keep + fold_halves<16>(lanes, [](Four a, Four b) { return a + b; });
   *max = top;
   return keep;
 }

@@ -1,11 +1,16 @@
 #!/usr/bin/env python3
-"""Times sightline beside llama.cpp and transformers: the same checkpoint, picture and prompt, in turn A B A B.
+"""Times sightline beside llama.cpp, transformers and OpenVINO: the same checkpoint, picture and prompt, in turn A B A B.
 
-usage: peers.py BINARY MODEL WORK_DIR [--rounds N] [--picture WxH] [--prompt N] [--answer N] [--json FILE]
+usage: peers.py BINARY MODEL WORK_DIR [--rounds N] [--picture WxH] [--prompt N] [--answer N] [--first N] [--isa avx2] [--json FILE]
 
 MODEL is a Qwen3.5 checkpoint directory (weights may be random: only time counts). WORK_DIR keeps what takes long: the
-source package of llama-cpp-python from PyPI, which holds llama.cpp, its build, and MODEL converted and quantised by
-llama.cpp's own tools. The converter and the transformers runs need this Python to have torch, transformers and numpy.
+source package of llama-cpp-python from PyPI, which holds llama.cpp, its build, MODEL converted and quantised by
+llama.cpp's own tools, and an environment with OpenVINO (which needs an older transformers) with MODEL exported by optimum-intel,
+weights in 8 bits. The converter and the transformers runs need this Python to have torch, transformers and numpy.
+With --isa avx2 a newer machine is held to AVX2: sightline's set of that name, a llama.cpp built without more, and torch by
+the variables that its libraries read. "First" is the time of a whole process, from its start to its end after the first token of a
+prompt of --first tokens, files in memory; of llama.cpp it is its benchmark, which reads no tokenizer and warms up nothing.
+
 Prints a line per measurement, then a table of medians with ratios, in Markdown. Nothing is compared across rounds of
 different machines or times: a ratio is formed from the medians of one call of this program.
 """
@@ -19,10 +24,13 @@ import struct
 import subprocess
 import sys
 import tarfile
+import time
 import zlib
 
 PACKAGE = "llama-cpp-python==0.3.36"
 TARGETS = ["llama-bench", "llama-mtmd-cli", "llama-quantize"]
+OPENVINO = ["openvino==2026.4.1", "optimum-intel==2.2.0", "nncf==3.4.0", "transformers==5.2.0", "torch==2.13.0"]
+HELD_TO_AVX2 = {"SIGHTLINE_ISA": "avx2", "ATEN_CPU_CAPABILITY": "avx2", "ONEDNN_MAX_CPU_ISA": "AVX2", "MKL_ENABLE_INSTRUCTIONS": "AVX2"}
 QUANTISED = ["Q8_0", "Q4_0", "Q4_K_M"]
 
 
@@ -33,6 +41,12 @@ def call(command, **options):
     if done.returncode != 0:
         raise SystemExit(f"{' '.join(map(str, command))} ended with {done.returncode}:\n{done.stdout[-2000:]}")
     return done.stdout
+
+
+def seconds_of(command):
+    start = time.monotonic()
+    call(command)
+    return time.monotonic() - start
 
 
 def write_png(path, width, height):
@@ -46,7 +60,7 @@ def write_png(path, width, height):
 class Llama:
     """llama.cpp, built once in the work folder, and the model in its formats."""
 
-    def __init__(self, work, model, threads):
+    def __init__(self, work, model, threads, isa):
         self.work, self.threads = work, threads
         sources = list(work.glob("llama_cpp_python-*/vendor/llama.cpp"))
         if not sources:
@@ -56,12 +70,14 @@ class Llama:
                 package.extractall(work, filter="data")
             sources = list(work.glob("llama_cpp_python-*/vendor/llama.cpp"))
         self.source = sources[0]
-        self.programs = self.source / "build" / "bin"
+        build = self.source / (f"build-{isa}" if isa else "build")
+        self.programs = build / "bin"
         if not all((self.programs / target).exists() for target in TARGETS):
             print("building llama.cpp", flush=True)
-            call(["cmake", "-S", self.source, "-B", self.source / "build", "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release", "-DGGML_NATIVE=ON",
+            # What is not native is AVX2 with FMA, F16C and BMI2, and nothing above.
+            call(["cmake", "-S", self.source, "-B", build, "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release", f"-DGGML_NATIVE={'OFF' if isa else 'ON'}",
                   "-DLLAMA_CURL=OFF", "-DLLAMA_OPENSSL=OFF", "-DLLAMA_BUILD_TESTS=OFF", "-DLLAMA_BUILD_EXAMPLES=OFF", "-DLLAMA_BUILD_SERVER=OFF"])
-            call(["ninja", "-C", self.source / "build", *TARGETS])
+            call(["ninja", "-C", build, *TARGETS])
         self.prepare(model)
 
     def file(self, kind):
@@ -85,6 +101,10 @@ class Llama:
             re.S | re.M)[0])
         rates = {("prompt" if line["n_prompt"] else "answer"): line["avg_ts"] for line in lines}
         return {"prompt": rates["prompt"], "answer": rates["answer"]}
+
+    def first(self, prompt):
+        return {"first": seconds_of([self.programs / "llama-bench", "-m", self.file("BF16"), "-t", self.threads, "-p", prompt, "-n", 0,
+                                     "--no-warmup", "-r", 1])}
 
     def picture(self, path):
         """Seconds of the vision tower."""
@@ -128,6 +148,79 @@ def transformers(model, dtype, threads, size, prompt, answer):
     return json.loads(out.strip().splitlines()[-1])
 
 
+OPENVINO_RUN = r"""
+import json, sys, time
+import numpy
+import openvino
+from openvino import opset13
+folder, (threads, width, height, prompt, answer) = sys.argv[1], map(int, sys.argv[2:])
+core = openvino.Core()
+def load(name):
+    model = core.read_model(f"{folder}/openvino_{name}_model.xml")
+    if name == "language":
+        node = model.output("logits").get_node().input_value(0).get_node()
+        while node.get_type_name() != "MatMul":
+            node = node.input_value(0).get_node()
+        # Logits of the last token alone, as OpenVINO GenAI cuts its models.
+        last = opset13.slice(node.input_value(0), numpy.int64([-1]), numpy.int64([2**31 - 1]), numpy.int64([1]), numpy.int64([1]))
+        node.input(0).replace_source_output(last.output(0))
+    return core.compile_model(model, "CPU", {"INFERENCE_NUM_THREADS": threads, "PERFORMANCE_HINT": "LATENCY"}).create_infer_request()
+config = json.load(open(folder + "/config.json"))
+side, frames, hidden = config["vision_config"]["patch_size"], config["vision_config"]["temporal_patch_size"], config["text_config"]["hidden_size"]
+turned = config["vision_config"]["hidden_size"] // config["vision_config"]["num_heads"] // 2
+count = width // side * (height // side)
+random = numpy.random.default_rng(0).standard_normal
+def floats(*shape):
+    return random(shape, dtype=numpy.float32)
+patches, merger, language = load("vision_embeddings"), load("vision_embeddings_merger"), load("language")
+pixels = floats(count, 3 * frames * side * side)
+rest = {"attention_mask": numpy.zeros((1, count, count), numpy.float32), "rotary_pos_emb": floats(count, turned)}
+def picture():
+    features = patches.infer({"hidden_states": pixels})["last_hidden_state"]
+    merger.infer({"hidden_states": features, **rest})
+seen = 0
+def tokens(n):
+    global seen
+    seen += n
+    positions = numpy.broadcast_to(numpy.arange(seen - n, seen), (4, 1, n))
+    language.infer({"inputs_embeds": floats(1, n, hidden), "attention_mask": numpy.ones((1, seen), numpy.int64),
+                    "position_ids": positions.astype(numpy.int64), "beam_idx": numpy.zeros(1, numpy.int32)})
+def start():
+    global seen
+    seen = 0
+    language.reset_state()
+def seconds(run):
+    begin = time.perf_counter(); run(); return time.perf_counter() - begin
+picture(); start(); tokens(prompt)
+pictures = [seconds(picture) for _ in range(2)]
+prompts, answers = [], []
+for _ in range(2):
+    start(); prompts.append(seconds(lambda: tokens(prompt)))
+    answers.append(seconds(lambda: [tokens(1) for _ in range(answer)]))
+print(json.dumps({"picture": sum(pictures) / 2, "prompt": prompt * 2 / sum(prompts), "answer": answer * 2 / sum(answers)}))
+"""
+
+
+class OpenVino:
+    """OpenVINO's tower and language model, called as transformers' are; the precision of activations is what it chooses itself."""
+
+    def __init__(self, work, model, threads):
+        self.threads, self.folder = threads, work / "openvino-int8"
+        self.python = work / "openvino" / "bin" / "python"
+        if not self.python.exists():
+            print("fetching OpenVINO", flush=True)
+            call([sys.executable, "-m", "venv", work / "openvino"])
+            call([self.python, "-m", "pip", "-q", "install", *OPENVINO])
+        if not (self.folder / "openvino_language_model.bin").exists():
+            print("exporting for OpenVINO", flush=True)
+            call([self.python.parent / "optimum-cli", "export", "openvino", "-m", model, "--task", "image-text-to-text", "--weight-format", "int8",
+                  self.folder])
+
+    def run(self, size, prompt, answer):
+        out = call([self.python, "-c", OPENVINO_RUN, self.folder, self.threads, *size, prompt, answer])
+        return json.loads(out.strip().splitlines()[-1])
+
+
 def multiplies_bfloat16():
     """True where torch's bfloat16 is more than a detour to float32, which takes minutes on other processors."""
     flags = pathlib.Path("/proc/cpuinfo")
@@ -143,10 +236,27 @@ def sightline(binary, model, precision, threads, size, prompt, answer):
             "reading_GBs": out["limits"]["read_bytes_per_second"] / 1e9, "memory_GiB": out["peak_memory_bytes"] / 2**30}
 
 
+def question_of(binary, model, tokens):
+    """A question that makes a prompt of so many tokens."""
+    def count(words):
+        out = call([binary, "prompt", model, " ".join(["word"] * words), "--json"])
+        return json.loads(out)["tokens"]
+    one, eleven = count(1), count(11)
+    return " ".join(["word"] * (1 + (tokens - one) * 10 // (eleven - one)))
+
+
+def first_token(binary, model, threads, question):
+    return {"first": seconds_of([binary, "run", model, question, "--max-tokens", 1, "--threads", threads, "--precision", "bf16"])}
+
+
+COLUMNS = {"picture": ("picture, s", 2), "prompt": ("prompt, tokens/s", 1), "answer": ("answer, tokens/s", 1), "first": ("first token, s", 2)}
+SECONDS = ("picture", "first")
+
+
 def table(medians):
-    lines = ["| | picture, s | prompt, tokens/s | answer, tokens/s |", "| --- | --- | --- | --- |"]
+    lines = ["| | " + " | ".join(title for title, _ in COLUMNS.values()) + " |", "| --- " * (1 + len(COLUMNS)) + "|"]
     for name, values in medians.items():
-        cells = [f"{values[key]:.{digits}f}" if key in values else "" for key, digits in (("picture", 2), ("prompt", 1), ("answer", 1))]
+        cells = [f"{values[key]:.{digits}f}" if key in values else "" for key, (_, digits) in COLUMNS.items()]
         lines.append(f"| {name} | " + " | ".join(cells) + " |")
     return "\n".join(lines)
 
@@ -154,9 +264,9 @@ def table(medians):
 def ratio(medians, ours, theirs, key):
     """How many times as fast as the best of the others."""
     values = [medians[name][key] for name in theirs if key in medians.get(name, {})]
-    if not values:
+    if not values or key not in medians[ours]:
         return None
-    return min(values) / medians[ours][key] if key == "picture" else medians[ours][key] / max(values)
+    return min(values) / medians[ours][key] if key in SECONDS else medians[ours][key] / max(values)
 
 
 def main():
@@ -168,19 +278,30 @@ def main():
     parser.add_argument("--picture", default="640x480")
     parser.add_argument("--prompt", type=int, default=512)
     parser.add_argument("--answer", type=int, default=16)
+    parser.add_argument("--first", type=int, default=80, help="tokens of the prompt whose first token is timed from the program's start")
+    parser.add_argument("--isa", choices=["avx2"], help="hold every program to these instructions")
     parser.add_argument("--json", type=pathlib.Path, help="write every measurement here")
     arguments = parser.parse_args()
     arguments.work.mkdir(parents=True, exist_ok=True)
     size = tuple(int(part) for part in arguments.picture.split("x"))
     threads = len(os.sched_getaffinity(0))
-    llama = Llama(arguments.work, arguments.model, threads)
+    if arguments.isa:
+        os.environ.update(HELD_TO_AVX2)
+    llama = Llama(arguments.work, arguments.model, threads, arguments.isa)
+    try:
+        openvino = OpenVino(arguments.work, arguments.model, threads)
+    except SystemExit as error:
+        openvino = None
+        print(f"OpenVINO is left out: {error}", flush=True)
+    question = question_of(arguments.binary, arguments.model, arguments.first)
     picture = arguments.work / f"{arguments.picture}.png"
     if not picture.exists():
         write_png(picture, *size)
     work = (arguments.prompt, arguments.answer)
     runners = {
-        "sightline bf16": lambda: sightline(arguments.binary, arguments.model, "bf16", threads, size, *work),
-        "llama.cpp BF16": lambda: {**llama.picture(picture), **llama.text("BF16", *work)},
+        "sightline bf16": lambda: {**sightline(arguments.binary, arguments.model, "bf16", threads, size, *work),
+                                   **first_token(arguments.binary, arguments.model, threads, question)},
+        "llama.cpp BF16": lambda: {**llama.picture(picture), **llama.text("BF16", *work), **llama.first(arguments.first)},
         "transformers float32": lambda: transformers(arguments.model, "float32", threads, size, *work),
         "sightline int8": lambda: sightline(arguments.binary, arguments.model, "int8", threads, size, *work),
         "llama.cpp Q8_0": lambda: llama.text("Q8_0", *work),
@@ -188,8 +309,10 @@ def main():
         "llama.cpp Q4_0": lambda: llama.text("Q4_0", *work),
         "llama.cpp Q4_K_M": lambda: llama.text("Q4_K_M", *work),
     }
-    if multiplies_bfloat16():
+    if multiplies_bfloat16() and not arguments.isa:
         runners["transformers bfloat16"] = lambda: transformers(arguments.model, "bfloat16", threads, size, *work)
+    if openvino:
+        runners["OpenVINO int8"] = lambda: openvino.run(size, *work)
     seen = {name: [] for name in runners}
     for number in range(arguments.rounds):
         for name, run in runners.items():
@@ -199,9 +322,9 @@ def main():
                 arguments.json.write_text(json.dumps(seen, indent=1))
     medians = {name: {key: statistics.median(one[key] for one in all_) for key in all_[0]} for name, all_ in seen.items()}
     print("\n" + table(medians) + "\n")
-    for ours, theirs in (("sightline bf16", ["llama.cpp BF16", "transformers float32", "transformers bfloat16"]), ("sightline int8", ["llama.cpp Q8_0"]),
+    for ours, theirs in (("sightline bf16", ["llama.cpp BF16", "transformers float32", "transformers bfloat16", "OpenVINO int8"]), ("sightline int8", ["llama.cpp Q8_0"]),
                          ("sightline int4", ["llama.cpp Q4_0", "llama.cpp Q4_K_M"])):
-        found = {key: ratio(medians, ours, theirs, key) for key in ("picture", "prompt", "answer")}
+        found = {key: ratio(medians, ours, theirs, key) for key in COLUMNS}
         print(f"{ours} against the best of {', '.join(theirs)}: " +
               ", ".join(f"{key} {value:.2f} x as fast" for key, value in found.items() if value))
 
