@@ -153,7 +153,8 @@ import json, sys, time
 import numpy
 import openvino
 from openvino import opset13
-folder, (threads, width, height, prompt, answer) = sys.argv[1], map(int, sys.argv[2:])
+folder, rounded, (threads, width, height, prompt, answer) = sys.argv[1], sys.argv[2] == "rounded", map(int, sys.argv[3:])
+options = {"INFERENCE_NUM_THREADS": threads, "PERFORMANCE_HINT": "LATENCY", **({} if rounded else {"DYNAMIC_QUANTIZATION_GROUP_SIZE": 0})}
 core = openvino.Core()
 def load(name):
     model = core.read_model(f"{folder}/openvino_{name}_model.xml")
@@ -164,7 +165,7 @@ def load(name):
         # Logits of the last token alone, as OpenVINO GenAI cuts its models.
         last = opset13.slice(node.input_value(0), numpy.int64([-1]), numpy.int64([2**31 - 1]), numpy.int64([1]), numpy.int64([1]))
         node.input(0).replace_source_output(last.output(0))
-    return core.compile_model(model, "CPU", {"INFERENCE_NUM_THREADS": threads, "PERFORMANCE_HINT": "LATENCY"}).create_infer_request()
+    return core.compile_model(model, "CPU", options).create_infer_request()
 config = json.load(open(folder + "/config.json"))
 side, frames, hidden = config["vision_config"]["patch_size"], config["vision_config"]["temporal_patch_size"], config["text_config"]["hidden_size"]
 turned = config["vision_config"]["hidden_size"] // config["vision_config"]["num_heads"] // 2
@@ -202,7 +203,8 @@ print(json.dumps({"picture": sum(pictures) / 2, "prompt": prompt * 2 / sum(promp
 
 
 class OpenVino:
-    """OpenVINO's tower and language model, called as transformers' are; the precision of activations is what it chooses itself."""
+    """OpenVINO's tower and language model, called as transformers' are. Its default rounds activations to 8 bits where the
+    processor multiplies such; without that they are bfloat16 or float32, as it chooses."""
 
     def __init__(self, work, model, threads):
         self.threads, self.folder = threads, work / "openvino-int8"
@@ -216,8 +218,8 @@ class OpenVino:
             call([self.python.parent / "optimum-cli", "export", "openvino", "-m", model, "--task", "image-text-to-text", "--weight-format", "int8",
                   self.folder])
 
-    def run(self, size, prompt, answer):
-        out = call([self.python, "-c", OPENVINO_RUN, self.folder, self.threads, *size, prompt, answer])
+    def run(self, activations, size, prompt, answer):
+        out = call([self.python, "-c", OPENVINO_RUN, self.folder, activations, self.threads, *size, prompt, answer])
         return json.loads(out.strip().splitlines()[-1])
 
 
@@ -227,9 +229,9 @@ def multiplies_bfloat16():
     return flags.exists() and re.search(r"\b(avx512_bf16|amx_bf16)\b", flags.read_text()) is not None
 
 
-def sightline(binary, model, precision, threads, size, prompt, answer):
-    out = json.loads(call([binary, "bench", model, "--json", "--runs", 2, "--threads", threads, "--precision", precision, "--image",
-                           f"{size[0]}x{size[1]}", "--prompt", prompt, "--answer-after", 16, "--answer", answer]))
+def sightline(binary, model, precision, threads, size, prompt, answer, tower="stored"):
+    out = json.loads(call([binary, "bench", model, "--json", "--runs", 2, "--threads", threads, "--precision", precision,
+                           *(["--vision-precision", tower] if tower != "stored" else []), "--image", f"{size[0]}x{size[1]}", "--prompt", prompt, "--answer-after", 16, "--answer", answer]))
     stages = {line["stage"]: line for line in out["lines"]}
     return {"picture": stages["picture"]["median_seconds"], "prompt": stages["prompt"]["tokens_per_second"],
             "answer": stages["answer"]["tokens_per_second"], "peak_GFLOPs": out["limits"]["flops_per_second"] / 1e9,
@@ -259,6 +261,15 @@ def table(medians):
         cells = [f"{values[key]:.{digits}f}" if key in values else "" for key, (_, digits) in COLUMNS.items()]
         lines.append(f"| {name} | " + " | ".join(cells) + " |")
     return "\n".join(lines)
+
+
+COMPARED = [
+    ("sightline bf16", ["llama.cpp BF16"], COLUMNS),
+    ("sightline bf16", ["transformers float32", "transformers bfloat16", "OpenVINO int8, float activations"], ["picture", "prompt"]),
+    ("sightline int8", ["llama.cpp Q8_0"], ["prompt", "answer"]),
+    ("sightline int8, tower int8", ["OpenVINO int8"], ["picture", "prompt", "answer"]),
+    ("sightline int4", ["llama.cpp Q4_0", "llama.cpp Q4_K_M"], ["prompt", "answer"]),
+]
 
 
 def ratio(medians, ours, theirs, key):
@@ -304,6 +315,7 @@ def main():
         "llama.cpp BF16": lambda: {**llama.picture(picture), **llama.text("BF16", *work), **llama.first(arguments.first)},
         "transformers float32": lambda: transformers(arguments.model, "float32", threads, size, *work),
         "sightline int8": lambda: sightline(arguments.binary, arguments.model, "int8", threads, size, *work),
+        "sightline int8, tower int8": lambda: sightline(arguments.binary, arguments.model, "int8", threads, size, *work, tower="int8"),
         "llama.cpp Q8_0": lambda: llama.text("Q8_0", *work),
         "sightline int4": lambda: sightline(arguments.binary, arguments.model, "int4", threads, size, *work),
         "llama.cpp Q4_0": lambda: llama.text("Q4_0", *work),
@@ -312,7 +324,8 @@ def main():
     if multiplies_bfloat16() and not arguments.isa:
         runners["transformers bfloat16"] = lambda: transformers(arguments.model, "bfloat16", threads, size, *work)
     if openvino:
-        runners["OpenVINO int8"] = lambda: openvino.run(size, *work)
+        runners["OpenVINO int8"] = lambda: openvino.run("rounded", size, *work)
+        runners["OpenVINO int8, float activations"] = lambda: openvino.run("floats", size, *work)
     seen = {name: [] for name in runners}
     for number in range(arguments.rounds):
         for name, run in runners.items():
@@ -322,9 +335,8 @@ def main():
                 arguments.json.write_text(json.dumps(seen, indent=1))
     medians = {name: {key: statistics.median(one[key] for one in all_) for key in all_[0]} for name, all_ in seen.items()}
     print("\n" + table(medians) + "\n")
-    for ours, theirs in (("sightline bf16", ["llama.cpp BF16", "transformers float32", "transformers bfloat16", "OpenVINO int8"]), ("sightline int8", ["llama.cpp Q8_0"]),
-                         ("sightline int4", ["llama.cpp Q4_0", "llama.cpp Q4_K_M"])):
-        found = {key: ratio(medians, ours, theirs, key) for key in COLUMNS}
+    for ours, theirs, keys in COMPARED:
+        found = {key: ratio(medians, ours, theirs, key) for key in keys}
         print(f"{ours} against the best of {', '.join(theirs)}: " +
               ", ".join(f"{key} {value:.2f} x as fast" for key, value in found.items() if value))
 
