@@ -231,8 +231,8 @@ def multiplies_bfloat16():
 
 def sightline(binary, model, precision, threads, size, prompt, answer, tower="stored"):
     out = json.loads(call([binary, "bench", model, "--json", "--runs", 2, "--threads", threads, "--precision", precision,
-                           *(["--vision-precision", tower] if tower != "stored" else []), "--image", f"{size[0]}x{size[1]}",
-                           "--prompt", prompt, "--answer-after", 16, "--answer", answer]))
+                           "--vision-precision", tower, "--image", f"{size[0]}x{size[1]}", "--prompt", prompt, "--answer-after", 16, "--answer",
+                           answer]))
     stages = {line["stage"]: line for line in out["lines"]}
     return {"picture": stages["picture"]["median_seconds"], "prompt": stages["prompt"]["tokens_per_second"],
             "answer": stages["answer"]["tokens_per_second"], "peak_GFLOPs": out["limits"]["flops_per_second"] / 1e9,
